@@ -1,0 +1,135 @@
+"""Between the numbers of ROS messages and those of pk: flat arrays, poses, quaternions. No rclpy; messages by their fields only.
+
+Here alone quaternions are `xyzw`; a pose row is (x, y, z, qx, qy, qz, qw). Written in numpy, since for one robot's links at a
+time torch's cost per operation would be most of the work.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+_XYZW_OF_WXYZ = [1, 2, 3, 0]
+_WXYZ_OF_XYZW = [3, 0, 1, 2]
+
+
+def rows_from_matrices(Ts: np.ndarray) -> np.ndarray:
+    """Turn transforms (*batch, 4, 4) into pose rows (*batch, 7), quaternions with qw >= 0.
+
+    Each of the four rows of the symmetric matrix 4 q q^T gives the quaternion; the one with the largest diagonal entry is the
+    most precise (Bar-Itzhack, "New method for extracting the quaternion from a rotation matrix", 2000, for exact rotations).
+    """
+    r = Ts[..., :3, :3]
+    qq = np.empty((*Ts.shape[:-2], 4, 4))
+    xx, yy, zz = r[..., 0, 0], r[..., 1, 1], r[..., 2, 2]
+    qq[..., 0, 0] = 1.0 + xx - yy - zz
+    qq[..., 1, 1] = 1.0 - xx + yy - zz
+    qq[..., 2, 2] = 1.0 - xx - yy + zz
+    qq[..., 3, 3] = 1.0 + xx + yy + zz
+    qq[..., 0, 1] = qq[..., 1, 0] = r[..., 1, 0] + r[..., 0, 1]
+    qq[..., 0, 2] = qq[..., 2, 0] = r[..., 0, 2] + r[..., 2, 0]
+    qq[..., 1, 2] = qq[..., 2, 1] = r[..., 2, 1] + r[..., 1, 2]
+    qq[..., 0, 3] = qq[..., 3, 0] = r[..., 2, 1] - r[..., 1, 2]
+    qq[..., 1, 3] = qq[..., 3, 1] = r[..., 0, 2] - r[..., 2, 0]
+    qq[..., 2, 3] = qq[..., 3, 2] = r[..., 1, 0] - r[..., 0, 1]
+    best = np.argmax(np.diagonal(qq, axis1=-2, axis2=-1), axis=-1)
+    xyzw = np.take_along_axis(qq, best[..., None, None], axis=-2)[..., 0, :]
+    length = np.copysign(np.sqrt((xyzw * xyzw).sum(-1, keepdims=True)), xyzw[..., 3:])
+    return np.concatenate((Ts[..., :3, 3], xyzw / length), axis=-1)
+
+
+def matrices_from_rows(rows: np.ndarray) -> np.ndarray:
+    """Turn pose rows (*batch, 7) into transforms (*batch, 4, 4). Quaternions are normalised; a zero one gives NaN."""
+    x, y, z, w = np.moveaxis(_normalised(rows[..., 3:]), -1, 0)
+    Ts = np.zeros((*rows.shape[:-1], 4, 4))
+    Ts[..., 0, 0], Ts[..., 0, 1], Ts[..., 0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)
+    Ts[..., 1, 0], Ts[..., 1, 1], Ts[..., 1, 2] = 2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)
+    Ts[..., 2, 0], Ts[..., 2, 1], Ts[..., 2, 2] = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
+    Ts[..., :3, 3] = rows[..., :3]
+    Ts[..., 3, 3] = 1.0
+    return Ts
+
+
+def move_rows(T_a_b: np.ndarray, rows_b: np.ndarray) -> np.ndarray:
+    """Express pose rows (*batch, 7) given in frame b in frame a. A quaternion keeps its length: a zero one stays zero."""
+    x, y, z, w = rows_from_matrices(T_a_b)[3:]
+    left = np.array([[w, -z, y, x], [z, w, -x, y], [-y, x, w, z], [-x, -y, -z, w]])  # left product with T_a_b's quaternion
+    xyz = rows_b[..., :3] @ T_a_b[:3, :3].T + T_a_b[:3, 3]
+    return np.concatenate((xyz, rows_b[..., 3:] @ left.T), axis=-1)
+
+
+def inverse(T: np.ndarray) -> np.ndarray:
+    """Invert rigid transforms (*batch, 4, 4)."""
+    back = np.zeros_like(T)
+    back[..., :3, :3] = np.swapaxes(T[..., :3, :3], -1, -2)
+    back[..., :3, 3:] = -back[..., :3, :3] @ T[..., :3, 3:]
+    back[..., 3, 3] = 1.0
+    return back
+
+
+def wxyz_rows(rows: np.ndarray) -> np.ndarray:
+    """Turn rows with xyzw quaternions into rows with wxyz, as pk_core wants them; contiguous."""
+    return np.concatenate((rows[..., :3], rows[..., 3:][..., _WXYZ_OF_XYZW]), axis=-1)
+
+
+def xyzw_rows(rows: np.ndarray) -> np.ndarray:
+    """Turn rows with wxyz quaternions into rows with xyzw; contiguous."""
+    return np.concatenate((rows[..., :3], rows[..., 3:][..., _XYZW_OF_WXYZ]), axis=-1)
+
+
+def rows_from_poses(poses: Sequence[Any]) -> np.ndarray:
+    """Read geometry_msgs/Pose messages into pose rows (N, 7)."""
+    rows = np.empty((len(poses), 7))
+    for row, pose in zip(rows, poses):
+        p, q = pose.position, pose.orientation
+        row[:] = (p.x, p.y, p.z, q.x, q.y, q.z, q.w)
+    return rows
+
+
+def fill_poses(poses: Iterable[Any], rows: np.ndarray) -> None:
+    """Write pose rows (N, 7) into geometry_msgs/Pose messages, which are kept: making them anew costs more than sending them."""
+    for pose, (x, y, z, qx, qy, qz, qw) in zip(poses, rows.tolist()):
+        p, q = pose.position, pose.orientation
+        p.x, p.y, p.z = x, y, z
+        q.x, q.y, q.z, q.w = qx, qy, qz, qw
+
+
+def fill_transforms(transforms: Iterable[Any], rows: np.ndarray) -> None:
+    """Write pose rows (N, 7) into geometry_msgs/Transform messages."""
+    for transform, (x, y, z, qx, qy, qz, qw) in zip(transforms, rows.tolist()):
+        p, q = transform.translation, transform.rotation
+        p.x, p.y, p.z = x, y, z
+        q.x, q.y, q.z, q.w = qx, qy, qz, qw
+
+
+def float64_field(values: np.ndarray) -> array:
+    """Give a `float64[]` field; numpy arrays themselves are refused by its type check on some distributions."""
+    return array("d", np.ascontiguousarray(values, dtype=np.float64).tobytes())
+
+
+def uint32_field(values: np.ndarray) -> array:
+    """Give a `uint32[]` field."""
+    return array("I", np.ascontiguousarray(values, dtype=np.uint32).tobytes())
+
+
+def uint8_field(values: np.ndarray) -> array:
+    """Give a `uint8[]` field."""
+    return array("B", np.ascontiguousarray(values, dtype=np.uint8).tobytes())
+
+
+def array_from_field(field: Sequence[float], dtype: type[np.generic] = np.float64) -> np.ndarray:
+    """Read a numeric field without copying it where it is an `array.array`, as rclpy delivers it."""
+    return np.frombuffer(field, dtype=dtype) if isinstance(field, (array, bytes)) else np.array(field, dtype=dtype)
+
+
+def seconds(duration: Any) -> float:
+    """Read a builtin_interfaces/Duration or Time [s]."""
+    return duration.sec + duration.nanosec * 1e-9
+
+
+def _normalised(xyzw: np.ndarray) -> np.ndarray:
+    length = np.sqrt((xyzw * xyzw).sum(-1, keepdims=True))
+    return xyzw / np.where(length == 0.0, np.nan, length)
