@@ -1,0 +1,96 @@
+"""Bytes or text of a description, in whatever encoding, to plain text without its XML declaration."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from ..errors import ParseError
+
+# Longest first: the mark of UTF-32 (little endian) begins with that of UTF-16.
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_BARE_OPENINGS = ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"))  # UTF-16 without a mark
+_DECLARATION = re.compile(r"\s*<\?xml\s[^>]*\?>")
+_DECLARED_ENCODING = re.compile(rb"""\s*<\?xml\s[^>]*?encoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
+# Python knows more codecs than are encodings of text (rot13, idna, unicode_escape): only these may be named by a file.
+_TEXT_ENCODINGS = re.compile(r"utf|iso8859|latin|ascii|cp\d|koi8|mac|gb|big5|euc|shift_jis|hz|johab|tis|kz|ptcp")
+_ALL_OF_ASCII = {"ascii": "utf-8"}  # UTF-8 holds US-ASCII, and such files often have a stray accent in a comment
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+def decode(data: str | bytes, source: str = "") -> str:
+    """Give the text of a description, its byte order mark and XML declaration removed, its lines kept.
+
+    Args:
+        data: text, whatever encoding it declares; or bytes in the encoding that their byte order mark or declaration
+            says, UTF-8 without either.
+        source: name of the file, for errors.
+
+    Raises:
+        ParseError: empty, or not text in its encoding.
+        TypeError: neither text nor bytes.
+    """
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        data = _decode_bytes(bytes(data), source)
+    if not isinstance(data, str):
+        raise TypeError(f"a description is str or bytes, not {type(data).__name__}")
+    text = data.removeprefix("\ufeff")
+    if not text.strip():
+        raise ParseError("empty: a description is an XML document", source=source)
+    _refuse_surrogates(text, source)
+    return _without_declaration(text)
+
+
+def line_at(text: str, position: int) -> int:
+    """Give the line number, from 1, of a position in a text; line ends are LF, CR LF or CR."""
+    return sum(1 for _ in _NEWLINE.finditer(text, 0, position)) + 1
+
+
+def _without_declaration(text: str) -> str:
+    # Its version and encoding say nothing that matters any more (bullet3 writes version="0.0"), and blanks before it,
+    # usual in Python strings, are harmless. Blanks in its place keep the line and column numbers.
+    match = _DECLARATION.match(text)
+    return text if match is None else re.sub(r"[^\r\n]", " ", match.group()) + text[match.end() :]
+
+
+def _decode_bytes(data: bytes, source: str) -> str:
+    encoding = _encoding_of(data, source)
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode(encoding, errors="replace")
+        found = f"byte 0x{data[error.start]:02x}" if error.start < len(data) else "the end"
+        reason = f"not {encoding} text: {found} ({error.reason})"
+        raise ParseError(reason, line=line_at(before, len(before)), source=source) from None
+
+
+def _encoding_of(data: bytes, source: str) -> str:
+    for mark, encoding in _BYTE_ORDER_MARKS + _BARE_OPENINGS:
+        if data.startswith(mark):
+            return encoding
+    declared = _DECLARED_ENCODING.match(data[:1000])
+    if declared is None:
+        return "utf-8"
+    name = declared.group(1).decode("ascii")
+    try:
+        known = codecs.lookup(name).name
+    except LookupError:
+        known = ""
+    if not _TEXT_ENCODINGS.match(known) or known == "utf-7":
+        raise ParseError(f"unknown encoding {name!r}; write the file in UTF-8", line=1, element="?xml", source=source)
+    # Whoever declares UTF-16 in bytes that begin with plain `<?xml` has not written UTF-16.
+    return "utf-8" if known.startswith(("utf-16", "utf-32")) else _ALL_OF_ASCII.get(known, known)
+
+
+def _refuse_surrogates(text: str, source: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        found = f"U+{ord(text[error.start]):04X} is half of a character"
+        raise ParseError(f"not text: {found}", line=line_at(text, error.start), source=source) from None

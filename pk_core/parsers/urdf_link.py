@@ -1,0 +1,108 @@
+"""The links of URDF with what rides along: shapes, colours, inertia. Nothing here can stop the kinematics.
+
+A shape or an inertia that can't be read is reported by a warning of this module's logger; the shape is kept as unknown.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from ..errors import ParseError
+from ..model import Box, Capsule, Cylinder, Geometry, Inertial, Link, Mesh, Shape, Sphere, UnknownGeometry
+from .numbers import number, vector
+from .urdf_origin import read_origin
+from .xml import Element
+
+Colour = tuple[float, float, float, float]
+
+_log = logging.getLogger(__name__)
+
+
+def material_colours(robot: Element) -> dict[str, Colour]:
+    """Map the names of materials to their colours, from the robot's own and those defined inside visuals.
+
+    The first definition of a name counts, the robot's own before those inside visuals.
+    """
+    inside = [material for link in robot.all("link") for visual in link.all("visual") for material in visual.all("material")]
+    colours: dict[str, Colour] = {}
+    for material in robot.all("material") + inside:
+        colour = _colour(material)
+        if colour is not None:
+            colours.setdefault(material.get("name", ""), colour)
+    return colours
+
+
+def read_link(element: Element, colours: dict[str, Colour]) -> Link:
+    """Read a link; raises ParseError where it has no name."""
+    name = element.required("name")
+    if "${" in name or "$(" in name:
+        raise element.error(f"name: unexpanded xacro expression {name!r}; expand the file with xacro first")
+    return Link(
+        name,
+        visuals=tuple(_read_shape(shape, colours) for shape in element.all("visual")),
+        collisions=tuple(_read_shape(shape, {}) for shape in element.all("collision")),
+        inertial=_read_inertial(element),
+        line=element.line,
+    )
+
+
+def _read_shape(element: Element, colours: dict[str, Colour]) -> Shape:
+    name = element.get("name", "")
+    geometry = next((child for parent in element.all("geometry") for child in parent.children), None)
+    try:
+        return Shape(_read_geometry(geometry), read_origin(element), name, _shape_colour(element, colours))
+    except ParseError as error:
+        _log.warning("%s; the %s is kept as unknown", error, element.tag)
+        return Shape(UnknownGeometry(geometry.tag if geometry is not None else ""), name=name)
+
+
+def _read_geometry(element: Element | None) -> Geometry:
+    if element is None:
+        return UnknownGeometry("")
+    if element.tag == "box":
+        return Box(vector(element, "size"))
+    if element.tag == "cylinder":
+        return Cylinder(number(element, "radius"), number(element, "length"))
+    if element.tag == "sphere":
+        return Sphere(number(element, "radius"))
+    if element.tag == "capsule":
+        return Capsule(number(element, "radius"), number(element, "length"))
+    if element.tag == "mesh":
+        return Mesh(element.required("filename"), vector(element, "scale", default=(1.0, 1.0, 1.0)))
+    return UnknownGeometry(element.tag)
+
+
+def _shape_colour(element: Element, colours: dict[str, Colour]) -> Colour | None:
+    for material in element.all("material"):
+        colour = _colour(material) or colours.get(material.get("name", ""))
+        if colour is not None:
+            return colour
+    return None
+
+
+def _colour(material: Element) -> Colour | None:
+    for color in material.all("color"):
+        try:
+            return vector(color, "rgba", size=4)
+        except ParseError as error:
+            _log.warning("%s; the colour is left out", error)
+    return None
+
+
+def _read_inertial(link: Element) -> Inertial | None:
+    for element in link.all("inertial"):
+        try:
+            mass = _needed_child(element, "mass")
+            inertia = _needed_child(element, "inertia")
+            components = tuple(number(inertia, key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+            return Inertial(number(mass, "value"), components, read_origin(element))
+        except ParseError as error:
+            _log.warning("%s; the inertia is left out", error)
+    return None
+
+
+def _needed_child(element: Element, tag: str) -> Element:
+    child = element.child(tag)
+    if child is None:
+        raise element.error(f"has no <{tag}>")
+    return child
