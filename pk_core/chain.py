@@ -1,0 +1,147 @@
+"""A robot on a device: batched forward kinematics and Jacobians of the whole tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+from . import configuration, kinematics
+from .chain_info import ChainInfo
+from .configuration import Configuration, Missing
+from .errors import ShapeError, UnknownLink
+from .integration import integrate
+from .kinematics import TreeTensors
+from .model import Robot
+from .transform import Transform3d
+from .tree import Tree, flatten
+
+
+class Chain(ChainInfo):
+    """A robot's kinematic tree as tensors.
+
+    Configurations `th` are (*batch, nq), [rad] and [m], columns as `get_joint_parameter_names()` says; mimic joints are
+    no columns, they follow. Poses are those of the links in the root link's frame.
+
+    Args:
+        robot: the model, in float64.
+        dtype, device: of all tensors in and out; float32 on the CPU unless said otherwise, whatever torch's defaults are.
+    """
+
+    def __init__(self, robot: Robot, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> None:
+        self._set(robot, flatten(robot), dtype, device)
+
+    def _set(self, robot: Robot, tree: Tree, dtype: torch.dtype, device: torch.device | str) -> None:
+        self.robot = robot
+        self._tree = tree
+        self._place(dtype, torch.device(device))
+
+    def _place(self, dtype: torch.dtype, device: torch.device) -> None:
+        """Make all tensors anew: nothing of the old dtype or device stays behind."""
+        if dtype not in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+            raise TypeError(f"a chain has a floating dtype, got {dtype}")
+        self.dtype, self.device = dtype, device
+        self._tensors = TreeTensors.make(self._tree, dtype, device)
+        self._pruned: dict[tuple[str, ...], TreeTensors] = {self._tree.frame_names: self._tensors}
+        self.low, self.high = (torch.tensor(bound, dtype=dtype, device=device) for bound in self.get_joint_limits())
+
+    def to(self, *args: torch.dtype | torch.device | str, dtype: torch.dtype | None = None, device: torch.device | str | None = None):
+        """Move to a dtype or a device, in place, and return the chain."""
+        for argument in args:
+            if isinstance(argument, torch.dtype):
+                dtype = argument
+            elif argument is not None:
+                device = argument
+        self._place(dtype or self.dtype, torch.device(device) if device is not None else self.device)
+        return self
+
+    def ensure_tensor(self, th: Configuration, missing: Missing = "neutral") -> Tensor:
+        """Turn a list, array, tensor or dict (by joint name) into q (*batch, nq); one dimension is a batch of one.
+
+        A scalar joint of a dict takes a number, (*batch,) or (N, 1); one with k > 1 coordinates (*batch, k). Joints that a
+        dict leaves out stand at `neutral()`, unless `missing` is "error" or "warn".
+
+        Raises:
+            ShapeError, TensorTypeError, UnknownJoint: what is wrong with `th`.
+        """
+        return configuration.as_tensor(th, self._tree, self.dtype, self.device, missing)
+
+    def neutral(self) -> Tensor:
+        """Give the resting configuration (nq,): zeros, identity quaternions, MJCF qpos0."""
+        return torch.tensor(configuration.neutral(self._tree), dtype=self.dtype, device=self.device)
+
+    def random(self, n: int, generator: torch.Generator | None = None) -> Tensor:
+        """Draw n configurations (n, nq), uniform inside the limits; in [-pi, pi] where there are none."""
+        return configuration.random(self._tree, n, generator).to(device=self.device, dtype=self.dtype)
+
+    def clamp(self, th: Configuration) -> Tensor:
+        """Clamp a configuration (*batch, nq) to the position limits."""
+        return torch.clamp(self.ensure_tensor(th), self.low, self.high)
+
+    def integrate(self, th: Configuration, v: Tensor) -> Tensor:
+        """Move q (*batch, nq) along velocities v (*batch, nv) for unit time: d/de FK(integrate(q, e v)) = J v at e = 0."""
+        return integrate(self._tree, self.ensure_tensor(th), v)
+
+    def forward_kinematics_tensor(self, th: Configuration, analytical_grad: bool = True) -> Tensor:
+        """Give the poses of all frames, (n_frames, *batch, 4, 4), rows as in `frame_to_idx`.
+
+        Args:
+            analytical_grad: False forces plain autograd through the definition; gradients of any order are right either way.
+        """
+        return kinematics.forward_kinematics(self.ensure_tensor(th), self._tensors, plain=not analytical_grad)
+
+    def forward_kinematics(
+        self, th: Configuration, frame_indices: Sequence[int] | Tensor | None = None
+    ) -> dict[str, Transform3d]:
+        """Give the poses of all frames, or of those of `get_frame_indices(...)`, by name."""
+        indices = range(len(self._tree.frame_names)) if frame_indices is None else [int(i) for i in frame_indices]
+        names = tuple(self._tree.frame_names[i] for i in indices)
+        poses = kinematics.forward_kinematics(self.ensure_tensor(th), self._frames(names))
+        return {name: Transform3d(matrix=pose) for name, pose in zip(names, poses)}
+
+    def jacobian(self, th: Configuration, frame: str, locations: Tensor | None = None) -> Tensor:
+        """Give the Jacobian [v; w] (*batch, 6, nv) of a frame: velocities in the axes of the root frame.
+
+        Args:
+            locations: (3,) or (*batch, 3), the point of the frame whose velocity v is [m]; its origin by default.
+
+        Raises:
+            UnknownLink: no such frame.
+        """
+        q = self.ensure_tensor(th)
+        return kinematics.jacobian(q, self._frames((frame,)), self._locations(locations, q))
+
+    def get_frame_indices(self, *frame_names: str) -> Tensor:
+        """Give the rows of frames in the results of `forward_kinematics_tensor`.
+
+        Raises:
+            UnknownLink: no such frame.
+        """
+        return torch.tensor([self._row(name) for name in frame_names], dtype=torch.long, device=self.device)
+
+    def get_all_frame_indices(self) -> Tensor:
+        """Give the rows of all frames."""
+        return self.get_frame_indices(*self._tree.frame_names)
+
+    def _row(self, name: str) -> int:
+        if name not in self._tree.frame_names:
+            raise UnknownLink("frame", name, self._tree.frame_names)
+        return self._tree.frame_names.index(name)
+
+    def _frames(self, names: Iterable[str]) -> TreeTensors:
+        """Give the tree that ends at these frames, made once."""
+        key = tuple(names)
+        if key not in self._pruned:
+            for name in key:
+                self._row(name)
+            self._pruned[key] = self._tensors.pruned(key)
+        return self._pruned[key]
+
+    def _locations(self, locations: Tensor | None, q: Tensor) -> Tensor:
+        if locations is None:
+            return q.new_zeros(3)
+        locations = torch.as_tensor(locations, dtype=self.dtype, device=self.device)
+        if locations.shape[-1:] != (3,) or locations.shape[:-1] not in (torch.Size(), torch.Size([1]), q.shape[:-1]):
+            raise ShapeError(f"locations has shape {tuple(locations.shape)}; it must be (3,) or {(*q.shape[:-1], 3)}")
+        return locations.squeeze(0) if locations.shape[:-1] == (1,) and q.dim() > 2 else locations

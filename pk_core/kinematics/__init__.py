@@ -1,0 +1,54 @@
+"""Forward kinematics and Jacobians: the definition in torch, fused kernels beside it, and the choice between them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from . import fused, reference
+from .tensors import TreeTensors
+
+__all__ = ["TreeTensors", "forward_kinematics", "jacobian"]
+
+
+def forward_kinematics(q: Tensor, tree: TreeTensors, *, plain: bool = False) -> Tensor:
+    """Give the poses `T_root_frame` (n_frames, *batch, 4, 4) at q (*batch, nq), [rad] and [m].
+
+    Args:
+        plain: take plain autograd through the definition whatever the fused path could do.
+    """
+    if plain or not _fusable(q, tree):
+        return reference.forward_kinematics(q, tree)
+    return fused.ForwardKinematics.apply(q, tree) if _recorded(q) else fused.forward_kinematics(q, tree)
+
+
+def jacobian(q: Tensor, tree: TreeTensors, locations: Tensor) -> Tensor:
+    """Give the Jacobian [v; w] (*batch, 6, nv) at a point of the tree's last frame, in the axes of the root frame."""
+    if not _fusable(q, tree):
+        return reference.jacobian(q, tree, locations)
+    if _recorded(q) or locations.requires_grad:
+        return fused.Jacobian.apply(q, locations, tree)
+    return fused.jacobian(q, tree, locations)
+
+
+def _fusable(q: Tensor, tree: TreeTensors) -> bool:
+    """Say whether the kernels can stand in for the definition: CPU, eager, fixed model parameters.
+
+    While compiling, the definition is traced instead: Inductor fuses it, and a custom function can't be differentiated
+    in every way there.
+    """
+    return (
+        q.device.type == "cpu"
+        and not torch.compiler.is_compiling()
+        and not tree.constants.requires_grad
+        and q.dtype in (torch.float32, torch.float64)
+    )
+
+
+def _recorded(q: Tensor) -> bool:
+    """Say whether torch must see the call: a gradient is asked for, or a transform (vmap, jvp...) is at work."""
+    return (
+        (q.requires_grad and torch.is_grad_enabled())
+        or torch._C._are_functorch_transforms_active()
+        or torch.autograd.forward_ad._current_level >= 0
+    )

@@ -1,0 +1,79 @@
+"""Numba compilation with a disk cache that no edit can make stale.
+
+Numba's cache does not see a change in a function that a cached one calls in another file. So the folder is named by a
+hash of all kernel sources and of the versions that compile them, and a change of any of these starts a new folder.
+The cache is unpickled when it is read, so the folder must belong to the user and be closed to others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import llvmlite
+import numba
+import numpy as np
+
+_PACKAGE = Path(__file__).parent.parent
+# not "nnan" and "ninf": they fold `x != x` and `low == -inf` to False, and NaN rows and infinite limits go unseen
+FASTMATH = {"contract", "reassoc", "arcp", "afn", "nsz"}
+
+
+def jit(function: Callable) -> Callable:
+    """Compile a kernel: it releases the GIL and is cached on disk where that is possible."""
+    return _compile(function, fastmath=FASTMATH)
+
+
+def jit_exact(function: Callable) -> Callable:
+    """Compile a function whose rounding must stay as written."""
+    return _compile(function, fastmath={"contract"})
+
+
+def _compile(function: Callable, fastmath: set[str]) -> Callable:
+    options = dict(nogil=True, fastmath=fastmath, error_model="numpy", boundscheck=False)
+    if _CACHE_FOLDER is None:
+        return numba.njit(**options)(function)
+    previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_CACHE_FOLDER)
+    try:  # the folder is fixed when a function is decorated, so users' own functions keep theirs
+        return numba.njit(cache=True, **options)(function)
+    finally:
+        numba.config.CACHE_DIR = previous
+
+
+def _fingerprint() -> str:
+    digest = hashlib.sha256()
+    for source in sorted([*_PACKAGE.glob("kinematics/*.py"), *_PACKAGE.glob("ik/*.py"), _PACKAGE / "tree.py"]):
+        digest.update(source.read_bytes())
+    versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version(), str(_PACKAGE))
+    digest.update(repr(versions).encode())
+    return digest.hexdigest()[:16]
+
+
+def _cache_folder() -> Path | None:
+    """Find or make the private cache folder; None, with one warning, where there is none to be had."""
+    base = os.environ.get("PK_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = Path(base) / "pk" / _fingerprint()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.stat()
+        if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+            raise PermissionError(f"{folder} does not belong to this user alone")
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        warnings.warn(
+            f"pk compiles its kernels anew in each process (some seconds): no private cache folder ({error}); "
+            "set PK_CACHE_DIR to a folder that can be written",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+    return folder
+
+
+_CACHE_FOLDER = _cache_folder()

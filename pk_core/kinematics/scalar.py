@@ -1,0 +1,71 @@
+"""Scalar functions that the fused kernels are made of: plain numbers and tuples in, the same out.
+
+A rotation is a tuple of nine by rows; a pose is (rotation, x, y, z).
+"""
+
+from __future__ import annotations
+
+import math
+
+from .compilation import jit, jit_exact
+
+_TWO_OVER_PI = 2.0 / math.pi
+# pi/2 in three parts, the first two of 33 bits, so that their products with k < 2**20 are exact (fdlibm, e_rem_pio2.c)
+_PIO2_1, _PIO2_2, _PIO2_3 = 1.57079632673412561417, 6.07710050630396597660e-11, 2.02226624879595063154e-21
+SINCOS_RANGE = 1.0e6
+
+
+@jit_exact
+def sincos(x):
+    """Give (sin x, cos x) to 1 ulp for |x| < SINCOS_RANGE, without a branch, so that a loop over lanes is vectorised.
+
+    Cody-Waite reduction, then the minimax polynomials of fdlibm (k_sin.c, k_cos.c) on [-pi/4, pi/4].
+    """
+    k = math.floor(x * _TWO_OVER_PI + 0.5)
+    r = ((x - k * _PIO2_1) - k * _PIO2_2) - k * _PIO2_3
+    z = r * r
+    p = -2.50507602534068634195e-08 + z * 1.58969099521155010221e-10
+    p = 2.75573137070700676789e-06 + z * p
+    p = -1.98412698298579493134e-04 + z * p
+    p = 8.33333333332248946124e-03 + z * p
+    p = -1.66666666666666324348e-01 + z * p
+    s = r + r * z * p
+    p = 2.08757232129817482790e-09 + z * -1.13596475577881948265e-11
+    p = -2.75573143513906633035e-07 + z * p
+    p = 2.48015872894767294178e-05 + z * p
+    p = -1.38888888888741095749e-03 + z * p
+    p = 4.16666666666666019037e-02 + z * p
+    c = 1.0 - (0.5 * z - z * z * p)
+    quadrant = k - 4.0 * math.floor(0.25 * k)
+    swap = (quadrant == 1.0) | (quadrant == 3.0)
+    sin_x, cos_x = (c if swap else s), (s if swap else c)
+    return (-sin_x if quadrant >= 2.0 else sin_x), (-cos_x if (quadrant == 1.0) | (quadrant == 2.0) else cos_x)
+
+
+@jit
+def axis_rotation(ox, oy, oz, cx, cy, cz):
+    """Split the turning of one row of a rotation about an axis into parts that do not depend on the angle.
+
+    For a row o of O and the unit axis a, the row of O Rot(a, t) is A + sin(t) B + cos(t) C with
+    A = (o.a) a, B = o x a (as a row: o [a]_x), C = o - A (Rodrigues).
+    """
+    dot = ox * cx + oy * cy + oz * cz
+    ax, ay, az = dot * cx, dot * cy, dot * cz
+    return (ax, ay, az), (oy * cz - oz * cy, oz * cx - ox * cz, ox * cy - oy * cx), (ox - ax, oy - ay, oz - az)
+
+
+@jit
+def quaternion_rotation(w, x, y, z):
+    """Give the rotation of a quaternion of any length but zero (which gives NaN)."""
+    s = 2.0 / (w * w + x * x + y * y + z * z)
+    return (
+        1.0 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y),
+        s * (x * y + w * z), 1.0 - s * (x * x + z * z), s * (y * z - w * x),
+        s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y),
+    )  # fmt: skip
+
+
+@jit
+def cross(ax, ay, az, bx, by, bz):
+    """Give a x b."""
+    return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
