@@ -1,10 +1,10 @@
-# For builds against ROS from the Python package index alone: cmake -DCMAKE_PROJECT_TOP_LEVEL_INCLUDES=<this file>
+# For builds against ROS from the Python package index alone: cmake -DCMAKE_PROJECT_INCLUDE=<this file>
 #
 # The wheels export targets `<package>__rosidl_generator_py` with the Python include directory of the machine that built
 # them, and cmake refuses a target with an include directory that does not exist. This drops such directories once all
 # packages have been found. Where ROS is installed nothing is wrong, and this file is not used.
 
-cmake_minimum_required(VERSION 3.24)
+cmake_minimum_required(VERSION 3.20)
 
 function(drop_missing_include_directories)
   get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
@@ -24,5 +24,5 @@ function(drop_missing_include_directories)
   endforeach()
 endfunction()
 
-# The file is read inside project(), before any package is found: wait for the end of the top directory.
-cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL drop_missing_include_directories)
+# This is read at the end of project(), before any package is found: wait for the end of the directory.
+cmake_language(DEFER CALL drop_missing_include_directories)
