@@ -24,10 +24,22 @@ def validate(robot: Robot, *, source: str = "") -> Robot:
         ModelError: a name used twice, a joint between links that aren't there, several roots or none, a cycle, a number
             that isn't finite, an axis that is no unit vector, limits in the wrong order, a mimic without a leader.
     """
-    _check_names(robot.links, robot.joints, robot.frames, source)
-    root = find_root(robot.links, robot.joints, source=source)
+    root = _find_root(robot.links, robot.joints, robot.frames, source)
     if robot.root != root:
         raise ModelError(f"the root is {root!r}, not {robot.root!r}", source=source)
+    return _check_numbers_and_mimics(robot, source)
+
+
+def assemble(
+    name: str, links: Iterable[Link], joints: Iterable[Joint], frames: Iterable[Frame] = (), *, source: str = ""
+) -> Robot:
+    """Make a valid robot of its parts, its root found; raises ModelError as `validate` does."""
+    links, joints, frames = tuple(links), tuple(joints), tuple(frames)
+    root = _find_root(links, joints, frames, source)
+    return _check_numbers_and_mimics(Robot(name, links, joints, root, frames), source)
+
+
+def _check_numbers_and_mimics(robot: Robot, source: str) -> Robot:
     for joint in robot.joints:
         _check_joint(joint, source)
     for frame in robot.frames:
@@ -36,18 +48,9 @@ def validate(robot: Robot, *, source: str = "") -> Robot:
     return robot
 
 
-def assemble(
-    name: str, links: Iterable[Link], joints: Iterable[Joint], frames: Iterable[Frame] = (), *, source: str = ""
-) -> Robot:
-    """Make a valid robot of its parts, its root found; raises ModelError as `validate` does."""
-    links, joints, frames = tuple(links), tuple(joints), tuple(frames)
+def _find_root(links: Sequence[Link], joints: Sequence[Joint], frames: Sequence[Frame], source: str) -> str:
+    """Give the name of the one link that no joint moves and from which joints lead to all others."""
     _check_names(links, joints, frames, source)
-    root = find_root(links, joints, source=source)
-    return validate(Robot(name, links, joints, root, frames), source=source)
-
-
-def find_root(links: Sequence[Link], joints: Sequence[Joint], *, source: str = "") -> str:
-    """Give the name of the one link that no joint moves and from which joints lead to all others; raises ModelError."""
     lines = {link.name: link.line for link in links}
     if not lines:
         raise ModelError("the robot has no link", source=source)

@@ -12,7 +12,6 @@ from .xml import Element
 # re.ASCII: float() also takes full-width digits, and underscores, which no other program does.
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
-_BLANKS = re.compile(r"[ \t\r\n]+")  # of XML; str.split() would also split at no-break spaces
 
 
 def number(element: Element, attribute: str, default: float | None = None, *, infinite: bool = False) -> float:
@@ -49,12 +48,12 @@ def numbers(
     Raises:
         ParseError: not so many, or something that is no number.
     """
-    words = [word for word in _BLANKS.split(text) if word]
-    values = tuple(_number(word, text, element, what, infinite) for word in words)
+    # All blanks of str.split() that XML allows are XML's own, if the text is ASCII; no other text holds numbers.
+    values = [_number(word, text, element, what, infinite) for word in (text.split() if text.isascii() else [text])]
     if size is not None and len(values) != size:
         need = "1 number" if size == 1 else f"{size} numbers separated by blanks"
         raise element.error(f"{what} takes {need}, found {len(values)}: {_quoted(text)}")
-    return values
+    return tuple(values)
 
 
 def _written(element: Element, attribute: str) -> str:
@@ -62,12 +61,10 @@ def _written(element: Element, attribute: str) -> str:
 
 
 def _number(word: str, text: str, element: Element, what: str, infinite: bool) -> float:
-    if infinite and _INFINITE.fullmatch(word):
-        return float(word)
-    if not _DECIMAL.fullmatch(word):
+    if not _DECIMAL.fullmatch(word) and not (infinite and _INFINITE.fullmatch(word)):
         raise _no_number(word, text, element, what)
     value = float(word)
-    if math.isinf(value):
+    if math.isinf(value) and not infinite:
         raise element.error(f"{what}: {_quoted(word)} is too large for a float64")
     return value
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Collection
+from functools import lru_cache
 
 from ..errors import ModelError
 from ..model import Axis, Joint, JointType, Mimic, Robot
@@ -15,14 +16,14 @@ from ..pose import Vector
 from ..validation import assemble
 from .numbers import number, vector
 from .urdf_link import material_colours, read_link
-from .urdf_origin import read_origin, refuse_attributes
+from .urdf_parts import close_names, read_origin, refuse_attributes, refuse_other_case, required_name
 from .xml import Element, parse_xml
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
-_IN_ROBOT = ("link", "joint", "material")
-_IN_JOINT = ("origin", "parent", "child", "axis", "limit", "mimic", "calibration", "dynamics", "safety_controller")
-# What other formats, and xacro before it had a namespace, would move links with: never ignored.
+# What moves links: in URDF, and, never ignored, in other formats and in xacro before it had a namespace.
+_IN_ROBOT = ("link", "joint")
+_IN_JOINT = ("origin", "parent", "child", "axis", "limit", "mimic")
 _FOREIGN_IN_ROBOT = ("include", "macro", "model", "robot")
 _FOREIGN_IN_JOINT = ("pose", "axis2", "thread_pitch", "screw_thread_pitch")
 
@@ -69,20 +70,28 @@ def _refuse_xacro(root: Element) -> None:
             raise element.error("unexpanded xacro; expand the file with xacro first")
 
 
-def _refuse_misspelt_children(parent: Element, known: Collection[str], foreign: Collection[str]) -> None:
+def _refuse_misspelt_children(parent: Element, known: tuple[str, ...], foreign: tuple[str, ...]) -> None:
     """Refuse a child that may be meant to move a link and would be ignored."""
     for child in parent.children:
-        if child.tag in known or ":" in child.tag:
+        if child.tag in known:
             continue
-        close = difflib.get_close_matches(child.tag.lower(), known, n=1, cutoff=0.8)
-        if close:
-            raise child.error(f"unknown element in <{parent.label}>; did you mean <{close[0]}>?")
+        meant = _meant(child.tag, known)
+        if meant:
+            raise child.error(f"unknown element in <{parent.label}>; did you mean <{meant}>?")
         if child.tag in foreign:
-            raise child.error(f"not an element of URDF, and would move links; valid in <{parent.tag}>: {', '.join(known)}")
+            raise child.error(f"not an element of URDF, and would move links; URDF has {', '.join(known)}")
+
+
+@lru_cache(maxsize=1024)
+def _meant(tag: str, known: tuple[str, ...]) -> str:
+    """Give the known tag that differs from this one in case or in a letter, "" if there is none."""
+    if ":" in tag or len(tag) > 20:
+        return ""
+    return next(iter(difflib.get_close_matches(tag.lower(), known, n=1, cutoff=0.85)), "")
 
 
 def _read_joint(element: Element, links: Collection[str]) -> Joint:
-    name = element.required("name")
+    name = required_name(element)
     kind = _joint_type(element)
     _refuse_misspelt_children(element, _IN_JOINT, _FOREIGN_IN_JOINT)
     return Joint(
@@ -110,9 +119,8 @@ def _end(joint: Element, which: str, links: Collection[str]) -> str:
         raise joint.error(f"joint {joint.get('name')!r} has no <{which} link=...>")
     name = element.required("link")
     if name not in links:
-        close = difflib.get_close_matches(name, links, n=1)
-        hint = f'did you mean {close[0]!r}?' if close else f'add <link name="{name}"/> if it is meant'
-        message = f"{which} link {name!r} of joint {joint.get('name')!r} is not declared; {hint}"
+        hint = close_names(name, links) or (f'; if it is the root, add <link name="{name}"/>' if which == "parent" else "")
+        message = f"{which} link {name!r} of joint {joint.get('name')!r} is not declared{hint}"
         raise ModelError(message, line=element.line, element=which, source=element.source)
     return name
 
@@ -150,6 +158,7 @@ def _read_limits(joint: Element, kind: JointType) -> tuple[float, float, float, 
     element = joint.child("limit")
     if element is None:
         return -math.inf, math.inf, math.inf, math.inf
+    refuse_other_case(element, ("lower", "upper", "velocity", "effort"))
     velocity, effort = (_largest(element, attribute) for attribute in ("velocity", "effort"))
     given = {"lower", "upper"} & element.attributes.keys()
     if kind in (JointType.CONTINUOUS, JointType.PLANAR) or not given:
@@ -183,7 +192,6 @@ def _check_leaders(joints: list[Element], names: Collection[str]) -> None:
         if leader == joint.get("name"):
             raise ModelError(f"joint {leader!r} mimics itself", line=mimic.line, element="mimic", source=mimic.source)
         if leader not in names:
-            close = difflib.get_close_matches(leader, names, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = close_names(leader, names)
             message = f"joint {joint.get('name')!r} mimics joint {leader!r}, which does not exist{hint}"
             raise ModelError(message, line=mimic.line, element="mimic", source=mimic.source)

@@ -5,12 +5,13 @@ A shape or an inertia that can't be read is reported by a warning of this module
 
 from __future__ import annotations
 
+import contextlib
 import logging
 
 from ..errors import ParseError
 from ..model import Box, Capsule, Cylinder, Geometry, Inertial, Link, Mesh, Shape, Sphere, UnknownGeometry
 from .numbers import number, vector
-from .urdf_origin import read_origin
+from .urdf_parts import read_origin, required_name
 from .xml import Element
 
 Colour = tuple[float, float, float, float]
@@ -26,7 +27,11 @@ def material_colours(robot: Element) -> dict[str, Colour]:
     inside = [material for link in robot.all("link") for visual in link.all("visual") for material in visual.all("material")]
     colours: dict[str, Colour] = {}
     for material in robot.all("material") + inside:
-        colour = _colour(material)
+        try:
+            colour = _colour(material)
+        except ParseError as error:
+            _log.warning("%s; the colour is left out", error)
+            continue
         if colour is not None:
             colours.setdefault(material.get("name", ""), colour)
     return colours
@@ -34,26 +39,24 @@ def material_colours(robot: Element) -> dict[str, Colour]:
 
 def read_link(element: Element, colours: dict[str, Colour]) -> Link:
     """Read a link; raises ParseError where it has no name."""
-    name = element.required("name")
-    if "${" in name or "$(" in name:
-        raise element.error(f"name: unexpanded xacro expression {name!r}; expand the file with xacro first")
     return Link(
-        name,
+        required_name(element),
         visuals=tuple(_read_shape(shape, colours) for shape in element.all("visual")),
-        collisions=tuple(_read_shape(shape, {}) for shape in element.all("collision")),
+        collisions=tuple(_read_shape(shape) for shape in element.all("collision")),
         inertial=_read_inertial(element),
         line=element.line,
     )
 
 
-def _read_shape(element: Element, colours: dict[str, Colour]) -> Shape:
+def _read_shape(element: Element, colours: dict[str, Colour] | None = None) -> Shape:
     name = element.get("name", "")
     geometry = next((child for parent in element.all("geometry") for child in parent.children), None)
+    rgba = None if colours is None else _shape_colour(element, colours)
     try:
-        return Shape(_read_geometry(geometry), read_origin(element), name, _shape_colour(element, colours))
+        return Shape(_read_geometry(geometry), read_origin(element), name, rgba)
     except ParseError as error:
         _log.warning("%s; the %s is kept as unknown", error, element.tag)
-        return Shape(UnknownGeometry(geometry.tag if geometry is not None else ""), name=name)
+        return Shape(UnknownGeometry(geometry.tag if geometry is not None else ""), name=name, rgba=rgba)
 
 
 def _read_geometry(element: Element | None) -> Geometry:
@@ -74,19 +77,14 @@ def _read_geometry(element: Element | None) -> Geometry:
 
 def _shape_colour(element: Element, colours: dict[str, Colour]) -> Colour | None:
     for material in element.all("material"):
-        colour = _colour(material) or colours.get(material.get("name", ""))
-        if colour is not None:
-            return colour
+        with contextlib.suppress(ParseError):  # reported by material_colours
+            return _colour(material) or colours.get(material.get("name", ""))
     return None
 
 
 def _colour(material: Element) -> Colour | None:
-    for color in material.all("color"):
-        try:
-            return vector(color, "rgba", size=4)
-        except ParseError as error:
-            _log.warning("%s; the colour is left out", error)
-    return None
+    color = next(iter(material.all("color")), None)
+    return None if color is None else vector(color, "rgba", size=4)
 
 
 def _read_inertial(link: Element) -> Inertial | None:

@@ -170,14 +170,17 @@ class _Builder:
         return ParseError(message, line=self.parser.CurrentLineNumber, source=self.source)
 
     def explain(self, error: expat.ExpatError) -> ParseError:
-        """Say what is wrong with the XML, and which element was open there."""
-        reason = expat.ErrorString(error.code)
+        """Say what is wrong with the XML, which text is there and which element is open."""
+        reason = expat.ErrorString(error.code).removeprefix("not well-formed ").strip("()")
+        there = self.document.encode()[self.parser.ErrorByteIndex :][:40].decode(errors="ignore").partition("\n")[0]
+        near = f" at {there!r}" if there else ""
         if self.root is None:
-            reason += "; expected an XML document, which begins with <"
+            context = "; expected an XML document, which begins with <"
         elif self.open:
-            inner = self.open[-1]
-            reason += f"; inside <{inner.label}> opened in line {inner.line}"
-        return ParseError(f"not well-formed XML: {reason}", line=error.lineno, source=self.source)
+            context = f"; inside <{self.open[-1].label}> opened in line {self.open[-1].line}"
+        else:
+            context = f"; after the end of <{self.root.label}>"
+        return ParseError(f"not well-formed XML: {reason}{near}{context}", line=error.lineno, source=self.source)
 
 
 def _other_case(name: str, names: dict[str, str]) -> str:

@@ -1,12 +1,21 @@
-"""The `<origin>` of URDF, shared by joints, shapes and inertias."""
+"""What joints, links and shapes of URDF have in common: names, `<origin>`, and attributes that must not be ignored."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection
 
 from ..pose import IDENTITY, Pose
 from .numbers import vector
 from .xml import Element
+
+
+def required_name(element: Element) -> str:
+    """Read the name of a link or joint; raises ParseError where there is none or xacro has still to make it."""
+    name = element.required("name")
+    if "${" in name or "$(" in name:
+        raise element.error("unexpanded xacro expression in the name; expand the file with xacro first")
+    return name
 
 
 def read_origin(parent: Element) -> Pose:
@@ -31,3 +40,18 @@ def refuse_attributes(element: Element, known: Collection[str]) -> None:
     for attribute in element.attributes:
         if attribute not in known and ":" not in attribute and attribute != "xmlns":
             raise element.error(f"unknown attribute {attribute!r}; valid: {', '.join(known)}")
+
+
+def refuse_other_case(element: Element, known: Collection[str]) -> None:
+    """Refuse an attribute that is a known one but for upper and lower case."""
+    for attribute in element.attributes:
+        if attribute not in known and attribute.lower() in known:
+            raise element.error(f"unknown attribute {attribute!r}; did you mean {attribute.lower()!r}?")
+
+
+def close_names(name: str, names: Collection[str]) -> str:
+    """Give a hint for an error message, "" where no name is close."""
+    if len(name) > 100:  # comparing long names letter by letter takes minutes
+        return ""
+    close = difflib.get_close_matches(name, [other for other in names if len(other) <= 100], n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
