@@ -125,6 +125,11 @@ def array_from_field(field: Sequence[float], dtype: type[np.generic] = np.float6
     return np.frombuffer(field, dtype=dtype) if isinstance(field, (array, bytes)) else np.array(field, dtype=dtype)
 
 
+def array_from_tensor(tensor: Any, dtype: type[np.generic] = np.float64) -> np.ndarray:
+    """Give a torch tensor's values, copied only where device or dtype ask for it."""
+    return tensor.detach().cpu().numpy().astype(dtype, copy=False)
+
+
 def seconds(duration: Any) -> float:
     """Read a builtin_interfaces/Duration or Time [s]."""
     return duration.sec + duration.nanosec * 1e-9

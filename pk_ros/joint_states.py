@@ -50,8 +50,7 @@ class JointTable:
 
     Attributes:
         q: (nq,) latest coordinates [rad] or [m].
-        seen: (nq,) bool.
-        n_seen: how many were seen; it only grows.
+        seen: (nq,) bool; what was seen once stays seen.
         unknown: names of messages that the robot does not have.
     """
 
@@ -65,7 +64,6 @@ class JointTable:
         """
         self.q = np.array(neutral, dtype=np.float64)
         self.seen = np.zeros(len(columns), dtype=bool)
-        self.n_seen = 0
         self.unknown: set[str] = set()
         self._columns = {name: column for column, name in enumerate(columns)}
         self._silent = frozenset(silent)
@@ -89,7 +87,7 @@ class JointTable:
             columns, values = layout.columns[finite], values[finite]
             problem = f"not finite: {[names[entry] for entry in layout.entries[~finite]]}"
         self.q[columns] = values
-        self._mark(columns)
+        self.seen[columns] = True
         return Merge(len(columns), problem or (f"unknown joints {list(layout.unknown)}" if layout.unknown else ""))
 
     def missing(self) -> list[str]:
@@ -99,11 +97,6 @@ class JointTable:
     def snapshot(self) -> JointSnapshot:
         """Copy the present state."""
         return JointSnapshot(self.q.copy(), self.seen.copy())
-
-    def _mark(self, columns: np.ndarray) -> None:
-        if self.n_seen < len(self.seen):
-            self.seen[columns] = True
-            self.n_seen = int(np.count_nonzero(self.seen))
 
     def _learn(self, names: tuple[str, ...]) -> _Layout:
         known = {name: entry for entry, name in enumerate(names) if name in self._columns}  # of a repeated name the last counts

@@ -55,6 +55,11 @@ class ServedModel:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
+    def n_links(self) -> int:
+        """How many of `frame_names` are links."""
+        return len(self.frame_names) - len(self.robot.frames)
+
+    @property
     def root(self) -> str:
         """The link that poses are given in."""
         return self.robot.root
@@ -77,6 +82,10 @@ class ServedModel:
         if frame == base:
             return []
         return [self.columns.index(name) for name in self.serial(frame, base).get_joint_parameter_names()]
+
+    def visible(self, seen: np.ndarray) -> np.ndarray:
+        """Say which frames stand where they are known to: (nq,) coordinates seen -> (n_frames,) bool."""
+        return ~(self.needs & ~seen).any(axis=1)
 
     def serial(self, tip: str, base: str) -> pk.SerialChain:
         """Give the chain from base to tip, made once for each pair; raises UnknownLink, UnsupportedError."""

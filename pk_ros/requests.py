@@ -1,0 +1,206 @@
+"""Read the fields of service requests, by the names of their messages, and refuse what can't be meant. No rclpy.
+
+Every refusal names the field and what would be valid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+import pk_core as pk
+
+from .conversions import array_from_field, array_from_tensor, rows_from_poses, seconds
+from .joint_states import JointSnapshot
+from .served_model import ServedModel
+
+_MOST_SOLUTIONS = 1000  # of one target; more is a slip, and its arrays would fill the memory
+
+
+class ErrorCode(IntEnum):
+    """The values of moveit_msgs/MoveItErrorCodes that are used."""
+
+    SUCCESS = 1
+    FAILURE = 99999
+    TIMED_OUT = -6
+    INVALID_GROUP_NAME = -15
+    INVALID_GOAL_CONSTRAINTS = -16
+    INVALID_ROBOT_STATE = -17
+    INVALID_LINK_NAME = -18
+    FRAME_TRANSFORM_FAILURE = -21
+    NO_IK_SOLUTION = -31
+
+
+class Refusal(Exception):
+    """A request that can't be answered: the code for the caller, and the reason."""
+
+    def __init__(self, code: ErrorCode, reason: str) -> None:
+        self.code = code
+        self.reason = reason
+        super().__init__(reason)
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What fields of a request that are left empty or zero mean: the node's parameters of the same names."""
+
+    tip: str = ""
+    position_tolerance: float = 1e-4
+    rotation_tolerance: float = 1e-3
+    timeout: float = 5.0
+
+
+def read_targets(request: Any) -> np.ndarray:
+    """Read either target field into pose rows (N, 7); rows that are no pose are left for the solver to mark."""
+    if len(request.targets) and len(request.target_array):
+        raise Refusal(ErrorCode.INVALID_GOAL_CONSTRAINTS, "targets and target_array are both filled; fill one")
+    if len(request.targets):
+        return rows_from_poses(request.targets)
+    flat = array_from_field(request.target_array)
+    if len(flat) % 7:
+        raise Refusal(
+            ErrorCode.INVALID_GOAL_CONSTRAINTS,
+            f"target_array holds {len(flat)} numbers; it must be N x 7 (x y z qx qy qz qw)",
+        )
+    return flat.reshape(-1, 7)
+
+
+def read_tip(model: ServedModel, name: str) -> str:
+    if not name:
+        raise Refusal(
+            ErrorCode.INVALID_LINK_NAME,
+            f"tip_link is empty and the node's parameter tip too; links without children: {model.leaves()}",
+        )
+    return _known(name, model.frame_names, "tip_link", ErrorCode.INVALID_LINK_NAME)
+
+
+def read_base(model: ServedModel, name: str) -> str:
+    return _known(name, model.frame_names, "base_link", ErrorCode.INVALID_GROUP_NAME) if name else model.root
+
+
+def read_seeds(request: Any, serial: pk.SerialChain, names: tuple[str, ...], n_targets: int) -> np.ndarray | None:
+    """Read the seeds into (nq,) or (N, nq); joints not named start in the middle of their range, as far as it is finite."""
+    flat = array_from_field(request.seeds)
+    given = tuple(request.seed_joint_names) or names
+    columns = _distinct_columns(given, names, "seed_joint_names", ErrorCode.INVALID_GROUP_NAME)
+    if not len(flat):
+        return None
+    rows = len(flat) // len(columns) if columns else 0
+    if rows not in (1, n_targets) or rows * len(columns) != len(flat):
+        raise Refusal(
+            ErrorCode.INVALID_ROBOT_STATE,
+            f"seeds holds {len(flat)} numbers; it must be one row or {n_targets} of {len(columns)} joints {list(given)}",
+        )
+    seeds = np.tile(_mid_range(serial), (rows, 1))
+    seeds[:, columns] = flat.reshape(rows, len(columns))
+    return seeds[0] if rows == 1 else seeds
+
+
+def _mid_range(serial: pk.SerialChain) -> np.ndarray:
+    low, high = array_from_tensor(serial.low, np.float64), array_from_tensor(serial.high, np.float64)
+    bounded = np.isfinite(low) & np.isfinite(high)
+    neutral = array_from_tensor(serial.neutral(), np.float64)
+    return np.where(bounded, 0.5 * (np.where(bounded, low, 0.0) + np.where(bounded, high, 0.0)), np.clip(neutral, low, high))
+
+
+def read_options(request: Any, defaults: Defaults, names: tuple[str, ...]) -> pk.IKOptions:
+    """Read what the request asks of the solver; options it leaves alone are left alone here too."""
+    chosen: dict[str, Any] = {}
+    if len(request.weights):
+        chosen["weights"] = _weights(array_from_field(request.weights))
+    if request.locked_joints:
+        _distinct_columns(request.locked_joints, names, "locked_joints", ErrorCode.INVALID_GROUP_NAME)
+        chosen["locked_joints"] = tuple(request.locked_joints)
+    if request.preference not in (0, 1):
+        raise Refusal(
+            ErrorCode.INVALID_GOAL_CONSTRAINTS, f"preference {request.preference} is not ANY (0) or NEAREST (1)"
+        )
+    if request.preference == 1:
+        chosen["prefer"] = "nearest"
+    return pk.IKOptions(
+        position_tolerance=_positive("position_tolerance", request.position_tolerance, defaults.position_tolerance),
+        rotation_tolerance=_positive("rotation_tolerance", request.rotation_tolerance, defaults.rotation_tolerance),
+        timeout=_positive("timeout", seconds(request.timeout), defaults.timeout),
+        random_seed=int(request.random_seed),
+        **chosen,
+    )
+
+
+def _weights(weights: np.ndarray) -> tuple[float, ...]:
+    if len(weights) != 6 or not np.isfinite(weights).all() or (weights < 0.0).any():
+        raise Refusal(
+            ErrorCode.INVALID_GOAL_CONSTRAINTS,
+            f"weights must be none or 6 numbers (x y z rx ry rz) of 0 and more, not {weights[:10].tolist()}",
+        )
+    return tuple(weights.tolist())
+
+
+def read_num_solutions(request: Any) -> int:
+    if request.num_solutions > _MOST_SOLUTIONS:
+        raise Refusal(
+            ErrorCode.INVALID_GOAL_CONSTRAINTS, f"num_solutions is {request.num_solutions}; at most {_MOST_SOLUTIONS}"
+        )
+    return max(1, int(request.num_solutions))
+
+
+def read_links(model: ServedModel, names: Sequence[str]) -> list[int]:
+    rows = {name: row for row, name in enumerate(model.frame_names)}
+    if not names:
+        return list(range(model.n_links))
+    return [rows[_known(name, rows, "links", ErrorCode.INVALID_LINK_NAME)] for name in names]
+
+
+def read_configurations(
+    model: ServedModel, joints: JointSnapshot, names: Sequence[str], positions: Sequence[float]
+) -> np.ndarray:
+    """Read N configurations of the whole robot (N, nq); joints not named stand as last seen, else neutral."""
+    flat = array_from_field(positions)
+    given = tuple(names) or model.columns
+    columns = _distinct_columns(given, model.columns, "joint_names", ErrorCode.INVALID_ROBOT_STATE)
+    if not columns and len(flat) or columns and len(flat) % len(columns):
+        raise Refusal(
+            ErrorCode.INVALID_ROBOT_STATE, f"positions holds {len(flat)} numbers; it must be N x {len(columns)} joints"
+        )
+    rows = len(flat) // len(columns) if columns else 0
+    q = np.tile(joints.q, (rows, 1))
+    q[:, columns] = flat.reshape(rows, len(columns))
+    return q
+
+
+def read_frame(model: ServedModel, frame_id: str) -> str:
+    """Check a header's frame; empty means the root. The leading slash of old ROS is forgiven."""
+    name = frame_id.removeprefix("/")
+    return _known(name, model.frame_names, "header.frame_id", ErrorCode.FRAME_TRANSFORM_FAILURE) if name else model.root
+
+
+def _known(name: str, valid: Sequence[str] | dict[str, int], what: str, code: ErrorCode) -> str:
+    if name not in valid:
+        raise Refusal(code, str(pk.UnknownLink("link", _abridged(name), valid, what)))
+    return name
+
+
+def _distinct_columns(names: Sequence[str], valid: tuple[str, ...], what: str, code: ErrorCode) -> list[int]:
+    columns = {name: column for column, name in enumerate(valid)}
+    for name in names:
+        if name not in columns:
+            raise Refusal(code, str(pk.UnknownJoint("joint", _abridged(name), valid, what)))
+    if len(set(names)) != len(names):
+        raise Refusal(code, f"{what} names a joint twice")
+    return [columns[name] for name in names]
+
+
+def _positive(what: str, value: float, default: float) -> float:
+    if value == 0.0:
+        return default
+    if not math.isfinite(value) or value < 0.0:
+        raise Refusal(ErrorCode.INVALID_GOAL_CONSTRAINTS, f"{what} must be 0 (the node's default) or more, not {value!r}")
+    return value
+
+
+def _abridged(name: str) -> str:
+    return name if len(name) <= 100 else f"{name[:100]}..."
