@@ -5,18 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
-from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
+
+from launch import LaunchContext, LaunchDescription
 
 SHARE = Path(get_package_share_directory("pk_ros"))
 
 # name: (default, description). An empty default leaves the parameter of the same name as the params file has it.
 ARGUMENTS = {
     "robot_file": ("", "Path of a URDF file. Empty: the params file's, else the topic."),
-    "robot_description_topic": ("robot_description", "Latched topic with the URDF, as robot_state_publisher offers it."),
+    "robot_description_topic": ("robot_description", "Latched topic with the URDF, as of robot_state_publisher."),
     "joint_states_topic": ("joint_states", "Topic with the joint states."),
     "tip": ("", "The link that IK requests with an empty tip_link mean."),
     "device": ("", "Where kinematics is computed: cpu, cuda or cuda:<number>."),

@@ -4,9 +4,10 @@
         answer = kinematics.solve_ik("panda_hand", targets)  # (N, 7) rows x y z qx qy qz qw, or (N, 4, 4)
         answer.positions[answer.solved]
 
-A call waits for its answer. It may be made inside a callback of any node: the client has a node and an executor of its own,
-which it spins while it waits. The executor that runs such a callback does nothing else meanwhile, as with any slow callback.
-One client may be shared by threads: their calls take turns. For calls at the same time make a client for each thread.
+A call waits for its answer. It may be made inside a callback of any node: the client has a node and an executor of its
+own, which it spins while it waits, so that it can't deadlock. The executor that runs such a callback does nothing else
+meanwhile, as with any slow callback. One client may be shared by threads: their calls take turns. For calls at the same
+time make a client for each thread.
 """
 
 from __future__ import annotations
@@ -88,7 +89,9 @@ class IKSolutions:
 class KinematicsClient:
     """Call the services of a kinematics node."""
 
-    def __init__(self, node_name: str = "/kinematics", *, timeout: float = 10.0, context: Context | None = None) -> None:
+    def __init__(
+        self, node_name: str = "/kinematics", *, timeout: float = 10.0, context: Context | None = None
+    ) -> None:
         """Make the client; the node need not be there yet.
 
         Args:
@@ -145,7 +148,7 @@ class KinematicsClient:
             timeout: longest wait [s]; None: the client's. One shorter than `solve_timeout` gives up before the solver.
 
         Raises:
-            ServiceUnavailable, ServiceTimeout, RequestRefused. Targets that do not converge raise nothing: see `solved`.
+            ServiceUnavailable, ServiceTimeout, RequestRefused. Targets without a solution raise nothing: see `solved`.
         """
         request = SolveIK.Request(tip_link=tip_link, base_link=base_link)
         request.header.frame_id = frame_id
@@ -225,8 +228,8 @@ class KinematicsClient:
         while not client.service_is_ready():
             if time.monotonic() > deadline:
                 raise ServiceUnavailable(
-                    f"no node offers {client.srv_name} after {timeout:g} s: is the kinematics node running, and has it a "
-                    f"robot_description? It says on /diagnostics what it waits for"
+                    f"no node offers {client.srv_name} after {timeout:g} s: is the kinematics node running, and has it "
+                    "a robot_description? It says on /diagnostics what it waits for"
                 )
             time.sleep(0.01)
 

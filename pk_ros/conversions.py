@@ -1,7 +1,7 @@
-"""Between the numbers of ROS messages and those of pk: flat arrays, poses, quaternions. No rclpy; messages by their fields only.
+"""Between the numbers of ROS messages and those of pk: flat arrays, poses, quaternions. No rclpy.
 
-Here alone quaternions are `xyzw`; a pose row is (x, y, z, qx, qy, qz, qw). Written in numpy, since for one robot's links at a
-time torch's cost per operation would be most of the work.
+Messages are known by their fields only. Here alone quaternions are `xyzw`; a pose row is (x, y, z, qx, qy, qz, qw).
+Written in numpy, since for one robot's links at a time torch's cost per operation would be most of the work.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _WXYZ_OF_XYZW = [3, 0, 1, 2]
 def rows_from_matrices(Ts: np.ndarray) -> np.ndarray:
     """Turn transforms (*batch, 4, 4) into pose rows (*batch, 7), quaternions with qw >= 0.
 
-    Each of the four rows of the symmetric matrix 4 q q^T gives the quaternion; the one with the largest diagonal entry is the
-    most precise (Bar-Itzhack, "New method for extracting the quaternion from a rotation matrix", 2000, for exact rotations).
+    Each of the four rows of the symmetric matrix 4 q q^T gives the quaternion; the one with the largest diagonal entry
+    is the most precise (Shepperd, "Quaternion from rotation matrix", 1978).
     """
     r = Ts[..., :3, :3]
     qq = np.empty((*Ts.shape[:-2], 4, 4))
@@ -54,11 +54,11 @@ def matrices_from_rows(rows: np.ndarray) -> np.ndarray:
 
 
 def move_rows(T_a_b: np.ndarray, rows_b: np.ndarray) -> np.ndarray:
-    """Express pose rows (*batch, 7) given in frame b in frame a. A quaternion keeps its length: a zero one stays zero."""
+    """Express pose rows (*batch, 7) given in frame b in frame a; a quaternion keeps its length, a zero one stays so."""
     x, y, z, w = rows_from_matrices(T_a_b)[3:]
-    left = np.array([[w, -z, y, x], [z, w, -x, y], [-y, x, w, z], [-x, -y, -z, w]])  # left product with T_a_b's quaternion
+    product = np.array([[w, -z, y, x], [z, w, -x, y], [-y, x, w, z], [-x, -y, -z, w]])  # q -> T_a_b's quaternion * q
     xyz = rows_b[..., :3] @ T_a_b[:3, :3].T + T_a_b[:3, 3]
-    return np.concatenate((xyz, rows_b[..., 3:] @ left.T), axis=-1)
+    return np.concatenate((xyz, rows_b[..., 3:] @ product.T), axis=-1)
 
 
 def inverse(T: np.ndarray) -> np.ndarray:
@@ -90,7 +90,7 @@ def rows_from_poses(poses: Sequence[Any]) -> np.ndarray:
 
 
 def fill_poses(poses: Iterable[Any], rows: np.ndarray) -> None:
-    """Write pose rows (N, 7) into geometry_msgs/Pose messages, which are kept: making them anew costs more than sending them."""
+    """Write pose rows (N, 7) into geometry_msgs/Pose messages that are kept: to make new ones would cost far more."""
     for pose, (x, y, z, qx, qy, qz, qw) in zip(poses, rows.tolist()):
         p, q = pose.position, pose.orientation
         p.x, p.y, p.z = x, y, z

@@ -1,7 +1,7 @@
 """Show the node at work on the embedded robot: `python -m pk_ros.demo`.
 
-Starts the node and a swinging robot as processes of their own, prints link poses as they arrive, asks the node for the IK of
-1,000 reachable targets, checks every answer by forward kinematics, and prints a table. Exits 0 only if all of it holds.
+Starts the node and a swinging robot as processes of their own, prints link poses as they arrive, asks the node for the
+IK of 1,000 reachable targets, checks every answer by forward kinematics, and prints a table. Exits 0 only if all holds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from rclpy.signals import SignalHandlerOptions
 import pk_core as pk
 
 from .client import KinematicsClient, KinematicsError
-from .conversions import rows_from_matrices
 from .msg import LinkPoses
 
 NAMESPACE = "/pk_demo"  # apart from whatever else runs on this machine
@@ -141,7 +140,7 @@ def judge(arm: pk.SerialChain, targets: np.ndarray, positions: np.ndarray, claim
 
 
 def rotation_angles(rotations: np.ndarray) -> np.ndarray:
-    """Give the angles of rotations (N, 3, 3) in [0, pi], precise for small ones: from the sine, not the cosine alone [rad]."""
+    """Give the angles of rotations (N, 3, 3) in [0, pi] [rad]; precise for small ones, since the sine counts too."""
     skew = rotations - np.swapaxes(rotations, 1, 2)
     sine = 0.5 * np.sqrt(0.5) * np.linalg.norm(skew, axis=(1, 2))
     cosine = 0.5 * (np.trace(rotations, axis1=1, axis2=2) - 1.0)

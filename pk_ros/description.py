@@ -1,4 +1,4 @@
-"""Read descriptions in the background: parsing and compiling kernels take seconds in which the node must go on. No rclpy."""
+"""Read descriptions in the background: parsing and compiling take seconds in which the node must go on. No rclpy."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def abridged(text: str, most: int = 300) -> str:
 def _verdict(facts: Facts, now: float) -> tuple[Level, str]:
     if not facts.robot:
         if facts.refused:
-            return Level.ERROR, f"waiting for a robot_description that can be read; the latest: {abridged(facts.refused)}"
+            return Level.ERROR, f"waiting for a robot_description that is right; the latest: {abridged(facts.refused)}"
         if facts.loading:
             return Level.WARN, "reading the robot_description and warming up"
         return Level.WARN, "waiting for a robot_description (parameter, or latched topic)"
@@ -108,5 +108,5 @@ def _verdict(facts: Facts, now: float) -> tuple[Level, str]:
     if facts.columns and now - facts.last_message > _STALE_AFTER:
         return Level.WARN, f"serving {facts.robot}; joint_states have stopped"
     if facts.unknown:
-        return Level.OK, f"serving {facts.robot}; joint_states name joints that it does not have: {named(facts.unknown)}"
+        return Level.OK, f"serving {facts.robot}; joint_states name joints it does not have: {named(facts.unknown)}"
     return Level.OK, f"serving {facts.robot}"

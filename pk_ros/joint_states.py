@@ -99,7 +99,8 @@ class JointTable:
         return JointSnapshot(self.q.copy(), self.seen.copy())
 
     def _learn(self, names: tuple[str, ...]) -> _Layout:
-        known = {name: entry for entry, name in enumerate(names) if name in self._columns}  # of a repeated name the last counts
+        # of a name given twice the last counts
+        known = {name: entry for entry, name in enumerate(names) if name in self._columns}
         unknown = tuple(name for name in names if name not in self._columns and name not in self._silent)
         layout = _Layout(
             columns=np.array([self._columns[name] for name in known], dtype=np.intp),

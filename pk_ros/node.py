@@ -1,10 +1,10 @@
 """The node: link poses for each joint_states message, and inverse and forward kinematics as services.
 
-Only here is rclpy: what is decided is decided in `joint_states`, `served_model`, `requests`, `services` and `diagnostics`.
+Only here is rclpy; what is decided is decided in the modules beside this one.
 
 Threads: the executor's one thread takes every message and publishes; `_reader` reads descriptions and compiles kernels;
-`_solvers` answer requests, so that a large one neither delays joint_states nor a small one behind it. They hand back through
-a guard condition, which wakes the executor.
+`_solvers` answer requests, so that a large one neither delays joint_states nor the small one behind it. They hand back
+through a guard condition, which wakes the executor.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class KinematicsNode(Node):
         self._solvers.shutdown(wait=False, cancel_futures=True)
         super().destroy_node()
 
-    # --- start ----------------------------------------------------------------------------------------------------------
+    # --- start --------------------------------------------------------------------------------------------------------
 
     def _declare_parameters(self) -> dict[str, Any]:
         for parameter in PARAMETERS:
@@ -127,7 +127,7 @@ class KinematicsNode(Node):
         self._tf = self.create_publisher(TFMessage, "/tf", 100)
         self._tf_static = self.create_publisher(TFMessage, "/tf_static", _LATCHED)
 
-    # --- descriptions ---------------------------------------------------------------------------------------------------
+    # --- descriptions -------------------------------------------------------------------------------------------------
 
     def _offer_first(self, values: dict[str, Any]) -> None:
         if values["robot_description"]:
@@ -175,7 +175,7 @@ class KinematicsNode(Node):
         self.get_logger().error(f"description from {source} refused: {abridged(reason)}")
 
     def _install(self, model: ServedModel, source: str) -> None:
-        """Serve a model from the next message on. Requests that are being answered go on with the one they began with."""
+        """Serve a model from the next message on; requests that are being answered go on with theirs."""
         first = self._model is None
         self._model = model
         self._joints = JointTable(model.columns, model.neutral, model.silent)
@@ -187,7 +187,7 @@ class KinematicsNode(Node):
             self.create_service(ComputeFK, "~/compute_fk", self._on_compute_fk, callback_group=self._service_group)
         self.get_logger().info(f"serving {model.robot!r}, description from {source}")
 
-    # --- poses ----------------------------------------------------------------------------------------------------------
+    # --- poses --------------------------------------------------------------------------------------------------------
 
     @_never_raises
     def _on_joint_states(self, message: JointState) -> None:
@@ -219,7 +219,7 @@ class KinematicsNode(Node):
             stamp = self.get_clock().now().to_msg()
             self._tf_static.publish(fixed.fill(model.place(model.neutral), everything, stamp))
 
-    # --- services -------------------------------------------------------------------------------------------------------
+    # --- services -----------------------------------------------------------------------------------------------------
 
     async def _on_solve_ik(self, request: SolveIK.Request, response: SolveIK.Response) -> SolveIK.Response:
         arrived = time.monotonic()
@@ -253,7 +253,7 @@ class KinematicsNode(Node):
         self._facts.requests += 1
         self._facts.refusals += code not in _ANSWERED
 
-    # --- what it says of itself -----------------------------------------------------------------------------------------
+    # --- what it says of itself ---------------------------------------------------------------------------------------
 
     @_never_raises
     def _report(self) -> None:

@@ -1,4 +1,4 @@
-"""The parameters of the node, each declared once, as plain data. `config/kinematics.yaml` lists the same names and defaults."""
+"""The parameters of the node, each declared once, as plain data; `config/kinematics.yaml` lists them all."""
 
 from __future__ import annotations
 
@@ -52,13 +52,14 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "publish_tf",
         False,
-        "Also publish the joints on /tf, and the fixed ones on /tf_static, as robot_state_publisher does (needs tf2_msgs).",
+        "Also publish the moving joints on /tf and the fixed ones on /tf_static, as robot_state_publisher does; needs "
+        "tf2_msgs.",
         read_only=True,
     ),
     Parameter(
         "joint_states.reliability",
         "best_effort",
-        "QoS of the joint_states subscription. best_effort connects to every publisher, reliable only to reliable ones.",
+        "QoS of the joint_states subscription: best_effort connects to every publisher, reliable to reliable ones.",
         choices=("best_effort", "reliable"),
         read_only=True,
     ),

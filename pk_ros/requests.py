@@ -84,7 +84,7 @@ def read_base(model: ServedModel, name: str) -> str:
 
 
 def read_seeds(request: Any, serial: pk.SerialChain, names: tuple[str, ...], n_targets: int) -> np.ndarray | None:
-    """Read the seeds into (nq,) or (N, nq); joints not named start in the middle of their range, as far as it is finite."""
+    """Read the seeds into (nq,) or (N, nq); joints not named start in the middle of their range."""
     flat = array_from_field(request.seeds)
     given = tuple(request.seed_joint_names) or names
     columns = _distinct_columns(given, names, "seed_joint_names", ErrorCode.INVALID_GROUP_NAME)
@@ -94,7 +94,7 @@ def read_seeds(request: Any, serial: pk.SerialChain, names: tuple[str, ...], n_t
     if rows not in (1, n_targets) or rows * len(columns) != len(flat):
         raise Refusal(
             ErrorCode.INVALID_ROBOT_STATE,
-            f"seeds holds {len(flat)} numbers; it must be one row or {n_targets} of {len(columns)} joints {list(given)}",
+            f"seeds holds {len(flat)} numbers; it must be one row or {n_targets} rows of {list(given)}",
         )
     seeds = np.tile(_mid_range(serial), (rows, 1))
     seeds[:, columns] = flat.reshape(rows, len(columns))
@@ -102,10 +102,12 @@ def read_seeds(request: Any, serial: pk.SerialChain, names: tuple[str, ...], n_t
 
 
 def _mid_range(serial: pk.SerialChain) -> np.ndarray:
-    low, high = array_from_tensor(serial.low, np.float64), array_from_tensor(serial.high, np.float64)
+    """Give the middle of each joint's range; where a side is open, the neutral position or the bound next to it."""
+    low, high, neutral = map(array_from_tensor, (serial.low, serial.high, serial.neutral()))
     bounded = np.isfinite(low) & np.isfinite(high)
-    neutral = array_from_tensor(serial.neutral(), np.float64)
-    return np.where(bounded, 0.5 * (np.where(bounded, low, 0.0) + np.where(bounded, high, 0.0)), np.clip(neutral, low, high))
+    middle = np.clip(neutral, low, high)
+    middle[bounded] = 0.5 * (low[bounded] + high[bounded])
+    return middle
 
 
 def read_options(request: Any, defaults: Defaults, names: tuple[str, ...]) -> pk.IKOptions:
@@ -162,7 +164,7 @@ def read_configurations(
     flat = array_from_field(positions)
     given = tuple(names) or model.columns
     columns = _distinct_columns(given, model.columns, "joint_names", ErrorCode.INVALID_ROBOT_STATE)
-    if not columns and len(flat) or columns and len(flat) % len(columns):
+    if len(flat) % len(columns) if columns else len(flat):
         raise Refusal(
             ErrorCode.INVALID_ROBOT_STATE, f"positions holds {len(flat)} numbers; it must be N x {len(columns)} joints"
         )
@@ -198,7 +200,7 @@ def _positive(what: str, value: float, default: float) -> float:
     if value == 0.0:
         return default
     if not math.isfinite(value) or value < 0.0:
-        raise Refusal(ErrorCode.INVALID_GOAL_CONSTRAINTS, f"{what} must be 0 (the node's default) or more, not {value!r}")
+        raise Refusal(ErrorCode.INVALID_GOAL_CONSTRAINTS, f"{what} must be positive, or 0 (the default), not {value!r}")
     return value
 
 

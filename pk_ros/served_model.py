@@ -134,9 +134,8 @@ def warm_up(model: ServedModel) -> None:
     """Compile or load every kernel that requests use, so that the first one is as quick as the next."""
     pk.warmup(model.chain)
     place = model.place(model.neutral)
-    tip = max(model.leaves(), key=lambda leaf: int(model.needs[model.frame_names.index(leaf)].sum()), default=model.root)
-    if tip == model.root:
-        return
+    n_joints = dict(zip(model.frame_names, model.needs.sum(axis=1)))
+    tip = max(model.leaves(), key=lambda leaf: n_joints[leaf])
     target = torch.from_numpy(place[model.frame_names.index(tip)][None])
     serial = model.serial(tip, model.root)
     if serial.get_joint_parameter_names():

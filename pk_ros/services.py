@@ -1,6 +1,6 @@
 """Answer the two services: plain data in and out. A request is read by the fields of its message; no rclpy.
 
-Every refusal names the field and what would be valid. A function here raises nothing: what goes wrong becomes an answer.
+The answer_... functions raise nothing: what goes wrong becomes an answer that says so.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def _place_frame(model: ServedModel, joints: JointSnapshot, frame_id: str, base:
     if unseen:
         raise Refusal(
             ErrorCode.FRAME_TRANSFORM_FAILURE,
-            f"header.frame_id {frame!r} moves against {base!r} with joints that no joint_states message has named yet: {unseen}",
+            f"header.frame_id {frame!r} moves against {base!r} with joints not seen in joint_states yet: {unseen}",
         )
     return model.place_between(frame, base, joints.q)
 

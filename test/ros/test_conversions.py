@@ -50,7 +50,9 @@ def pose_message() -> SimpleNamespace:
     return SimpleNamespace(position=xyz, orientation=SimpleNamespace(x=0.0, y=0.0, z=0.0, w=1.0))
 
 
-@pytest.mark.parametrize("Ts", [random_transforms(500), half_turns(), np.eye(4)[None]], ids=["random", "half turns", "identity"])
+@pytest.mark.parametrize(
+    "Ts", [random_transforms(500), half_turns(), np.eye(4)[None]], ids=["random", "half turns", "identity"]
+)
 def test_a_transform_turned_into_a_row_is_the_same_transform(Ts: np.ndarray) -> None:
     rows = rows_from_matrices(Ts)
     for T, row in zip(Ts, rows):

@@ -1,0 +1,205 @@
+"""What the ROS tests stand on: processes of the node, and a test's own node that is spun only while the test waits.
+
+No thread spins in the background: nothing runs at the end of a test that could outlive it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+REPOSITORY = Path(__file__).parents[2]
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
+BEST_EFFORT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+PATIENCE = 30.0  # [s]; a node imports torch and may compile its kernels, on a machine that others use too
+
+_numbers = itertools.count()
+
+
+class Program:
+    """A program of ours in a process of its own; killed at the end if it is still there."""
+
+    def __init__(self, log: Path, module: str, *arguments: str, environment: dict[str, str] | None = None) -> None:
+        paths = [str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]
+        self._log = log
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", module, *arguments],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)} | (environment or {}),
+            )
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    @property
+    def output(self) -> str:
+        """What it has printed so far."""
+        return self._log.read_text(errors="replace")
+
+    def stop(self, number: int = signal.SIGINT, timeout: float = PATIENCE) -> int:
+        """Send a signal to the process alone; give its exit code."""
+        self._process.send_signal(number)
+        return self.wait(timeout)
+
+    def wait(self, timeout: float = PATIENCE) -> int:
+        """Wait for its end; give its exit code."""
+        return self._process.wait(timeout)
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.running:
+            self._process.kill()
+            self._process.wait()
+
+
+def kinematics_node(folder: Path, namespace: str, **parameters: str | bool | int | float) -> Program:
+    """Start the node in a namespace; parameters by name, `__` for the dot."""
+    file = folder / f"parameters{next(_numbers)}.yaml"
+    lines = [f"    {name.replace('__', '.')}: {_yaml(value)}\n" for name, value in parameters.items()]
+    file.write_text("".join(["/**:\n  ros__parameters:\n", *lines]) if lines else "")
+    log = folder / f"node{next(_numbers)}.log"
+    arguments = ["--params-file", str(file)] if lines else []
+    return Program(log, "pk_ros.node", "--ros-args", "-r", f"__ns:={namespace}", *arguments)
+
+
+def _yaml(value: str | bool | int | float) -> str:
+    """Write a scalar: in double quotes, with the escapes that YAML and JSON share."""
+    import json
+
+    return json.dumps(value)
+
+
+class Bench:
+    """A node of the test's own, in a context of its own, in the namespace of the node under test."""
+
+    def __init__(self, namespace: str) -> None:
+        self.namespace = namespace
+        self.context = rclpy.Context()
+        rclpy.init(context=self.context)
+        self.node = Node(f"bench{next(_numbers)}", namespace=namespace, context=self.context)
+        self._executor = SingleThreadedExecutor(context=self.context)
+        self._executor.add_node(self.node)
+
+    def __enter__(self) -> Bench:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self.context)
+
+    def wait_until(self, condition: Callable[[], Any], what: str, timeout: float = PATIENCE) -> Any:
+        """Spin until the condition gives something true, and give that; fail with `what` was waited for."""
+        deadline = time.monotonic() + timeout
+        while not (found := condition()):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"waited {timeout:g} s in vain for {what}")
+            self._executor.spin_once(timeout_sec=0.02)
+        return found
+
+    def spin_for(self, duration: float) -> None:
+        """Take messages for a while [s]."""
+        end = time.monotonic() + duration
+        while time.monotonic() < end:
+            self._executor.spin_once(timeout_sec=0.02)
+
+    def collect(self, message_type: type, topic: str, qos: QoSProfile | int = 100) -> list[Any]:
+        """Subscribe; the list that is given fills while the bench spins."""
+        messages: list[Any] = []
+        self.node.create_subscription(message_type, topic, messages.append, qos)
+        return messages
+
+    def latch_description(self, text: str) -> None:
+        """Publish a robot_description that stays."""
+        if not hasattr(self, "_description"):
+            self._description = self.node.create_publisher(String, "robot_description", LATCHED)
+        self._description.publish(String(data=text))
+
+    def joint_states(self, qos: QoSProfile | int = 10) -> JointStates:
+        """Make a publisher of joint_states."""
+        return JointStates(self, qos)
+
+    def diagnosis(self, wanted: str, level: int | None = None) -> dict[str, str]:
+        """Wait until the node's diagnosis holds the words `wanted`; give its values, the sentence as "message"."""
+        arrays = self.collect(DiagnosticArray, "/diagnostics")
+
+        def found() -> dict[str, str] | None:
+            for status in (status for array in arrays for status in array.status):
+                ours = status.name.startswith(f"{self.namespace}/kinematics")
+                if ours and wanted in status.message and level in (None, status.level[0]):
+                    return {"message": status.message} | {pair.key: pair.value for pair in status.values}
+            return None
+
+        return self.wait_until(found, f"a diagnosis with {wanted!r}")
+
+    def call(self, service_type: type, name: str, request: Any) -> Any:
+        """Call a service and give its response."""
+        client = self.node.create_client(service_type, name)
+        try:
+            self.wait_until(client.service_is_ready, f"the service {name}")
+            future = client.call_async(request)
+            self.wait_until(future.done, f"an answer of {name}")
+            return future.result()
+        finally:
+            self.node.destroy_client(client)
+
+
+class JointStates:
+    """A publisher of joint_states whose messages can be told apart by their stamps."""
+
+    def __init__(self, bench: Bench, qos: QoSProfile | int) -> None:
+        self._bench = bench
+        self._publisher = bench.node.create_publisher(JointState, "joint_states", qos)
+        self._count = 0
+
+    def send(self, names: Sequence[str], positions: Sequence[float]) -> int:
+        """Send one message; give the nanoseconds of its stamp, which no other message has."""
+        message = JointState(name=list(names), position=[float(value) for value in positions])
+        message.header.stamp.sec = id(self) % 2**31
+        self._count += 1
+        message.header.stamp.nanosec = self._count
+        self._publisher.publish(message)
+        return self._count
+
+    def poses_of(
+        self, arrived: list[Any], names: Sequence[str], positions: Sequence[float], what: str = "its link poses"
+    ) -> Any:
+        """Send until the node answers, and give the LinkPoses with the stamp of a message sent here.
+
+        It is sent again, since a volatile message sent before the two have found each other is lost.
+        """
+        stamps: set[int] = set()
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            stamps.add(self.send(names, positions))
+            self._bench.spin_for(0.05)
+            for poses in arrived:
+                stamp = poses.header.stamp
+                if stamp.sec == id(self) % 2**31 and stamp.nanosec in stamps:
+                    return poses
+        raise AssertionError(f"waited {PATIENCE:g} s in vain for {what}")

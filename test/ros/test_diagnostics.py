@@ -1,0 +1,54 @@
+"""What the node says of itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from pk_ros.diagnostics import Facts, Level, abridged, diagnose, named
+
+
+def serving(**changes: object) -> Facts:
+    facts = {"robot": "panda", "source": "a file", "columns": 8, "last_message": 100.0, "messages": 5}
+    return Facts(**(facts | changes))
+
+
+@pytest.mark.parametrize(
+    ("facts", "level", "words"),
+    [
+        (Facts(), Level.WARN, "waiting for a robot_description"),
+        (Facts(loading=True), Level.WARN, "warming up"),
+        (Facts(refused="line 3: no link"), Level.ERROR, "line 3: no link"),
+        (serving(refused="line 3: no link"), Level.WARN, "line 3: no link"),
+        (serving(last_message=None), Level.WARN, "waiting for joint_states"),
+        (serving(missing=["finger"]), Level.WARN, "never seen in joint_states: finger"),
+        (serving(last_message=98.0), Level.WARN, "joint_states have stopped"),
+        (serving(unknown=["wheel"]), Level.OK, "wheel"),
+        (serving(), Level.OK, "serving panda"),
+        (serving(columns=0, last_message=None), Level.OK, "serving panda"),
+    ],
+)
+def test_the_node_says_what_it_waits_for(facts: Facts, level: Level, words: str) -> None:
+    diagnosis = diagnose(facts, now=100.5)
+    assert diagnosis.level is level
+    assert words in diagnosis.message
+
+
+def test_time_alone_does_not_make_it_a_new_diagnosis() -> None:
+    assert diagnose(serving(), now=100.1) == diagnose(serving(messages=6), now=100.9)
+    assert diagnose(serving(), now=100.1) != diagnose(serving(), now=102.0)
+
+
+def test_the_values_tell_counts_ages_and_names() -> None:
+    values = diagnose(serving(rejected=2, last_problem="no joints at all", missing=["a", "b"]), now=100.25).values
+    assert values["joint_states messages"] == "5"
+    assert values["joint_states rejected"] == "2"
+    assert values["joint_states age [s]"] == "0.250"
+    assert values["joint_states problem"] == "no joints at all"
+    assert values["joints never seen"] == "a, b"
+    assert values["description from"] == "a file"
+
+
+def test_what_strangers_send_is_cut_to_a_length_that_a_log_bears() -> None:
+    assert len(abridged("x" * 10_000)) < 400
+    assert named([f"joint{i}" for i in range(50)]).endswith("joint19 and 30 more")
+    assert len(named(["x" * 10_000])) < 100
