@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,8 @@ import numpy as np
 import pinocchio
 import rclpy
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
+from rclpy.client import Client
+from rclpy.node import Node
 
 import pk_core
 from pk_ros.srv import ComputeFK, SolveIK
@@ -27,6 +30,7 @@ from pk_ros.srv import ComputeFK, SolveIK
 WORKSPACE: Final = Path(sys.argv[1])
 ROBOT: Final = Path(get_package_share_directory("pk_ros"), "config/robots/panda.urdf")
 EXECUTABLE: Final = Path(get_package_prefix("pk_ros"), "lib/pk_ros/kinematics_node")
+SERVICES: Final = {ComputeFK: "/kinematics/compute_fk", SolveIK: "/kinematics/solve_ik"}
 TIP: Final = "panda_hand"
 Q: Final = [0.3, -0.4, 0.2, -1.9, 0.1, 1.7, 0.6]  # of a pose that the arm can reach [rad]
 POSITION_TOLERANCE: Final = 1e-4  # [m]
@@ -38,7 +42,7 @@ def main() -> None:
     check_origin()
     process = subprocess.Popen([EXECUTABLE, "--ros-args", "-p", f"robot_file:={ROBOT}"], start_new_session=True)
     try:
-        ask()
+        ask(process)
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=20) == 0, f"kinematics_node ended with {process.returncode}"
     finally:
@@ -54,38 +58,46 @@ def check_origin() -> None:
     assert not foreign, f"not installed by the workspace: {foreign}"
 
 
-def ask() -> None:
-    """Ask for the pose of Q, then for joint positions that reach it, and compare the two poses."""
+def ask(process: subprocess.Popen) -> None:
+    """Ask the node for the pose of Q, then for joint positions that reach it, and compare the two poses."""
     rclpy.init()
     node = rclpy.create_node("ask")
+    fk, ik = (node.create_client(kind, name) for kind, name in SERVICES.items())
+    wait_until_served([fk, ik], process)
     names = [f"panda_joint{i}" for i in range(1, 8)]
-    pose = call(node, ComputeFK, ComputeFK.Request(links=[TIP], joint_names=names, positions=Q)).poses
-    answer = call(node, SolveIK, SolveIK.Request(tip_link=TIP, target_array=pose))
+    pose = call(node, fk, ComputeFK.Request(links=[TIP], joint_names=names, positions=Q)).poses
+    answer = call(node, ik, SolveIK.Request(tip_link=TIP, target_array=pose))
     assert answer.error_code == SolveIK.Response.SUCCESS, answer.message
     check_reached(dict(zip(names, Q)), dict(zip(answer.joint_names, answer.positions)))
     node.destroy_node()
     rclpy.shutdown()
 
 
-def call(node: rclpy.node.Node, kind: type, request: object) -> object:
-    """Call the service of this kind and give the response; raises TimeoutError."""
-    name = {ComputeFK: "compute_fk", SolveIK: "solve_ik"}[kind]
-    client = node.create_client(kind, f"/kinematics/{name}")
-    if not client.wait_for_service(timeout_sec=90):  # the kernels are compiled before it is advertised
-        raise TimeoutError(f"{name} is not advertised")
+def wait_until_served(clients: list[Client], process: subprocess.Popen) -> None:
+    """Wait until the services are advertised, which is after the kernels are compiled; raises TimeoutError."""
+    deadline = time.monotonic() + 120
+    while not all(client.service_is_ready() for client in clients):
+        assert process.poll() is None, f"kinematics_node ended with {process.returncode}"
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not advertised within 120 s: {list(SERVICES.values())}")
+        time.sleep(0.1)
+
+
+def call(node: Node, client: Client, request: object) -> object:
+    """Call a service and give the response; raises TimeoutError."""
     future = client.call_async(request)
     rclpy.spin_until_future_complete(node, future, timeout_sec=30)
     if not future.done():
-        raise TimeoutError(f"{name} did not answer")
+        raise TimeoutError(f"{client.srv_name} did not answer")
     return future.result()
 
 
 def check_reached(asked: dict[str, float], answered: dict[str, float]) -> None:
     """Compare the poses of the tip at two sets of joint positions, as Pinocchio sees them."""
     model = pinocchio.buildModelFromUrdf(str(ROBOT))
-    error = pinocchio.log6(tip_pose(model, asked).actInv(tip_pose(model, answered)))
-    assert np.linalg.norm(error.linear) <= POSITION_TOLERANCE * 1.01, error
-    assert np.linalg.norm(error.angular) <= ROTATION_TOLERANCE * 1.01, error
+    error = tip_pose(model, asked).actInv(tip_pose(model, answered))
+    assert np.linalg.norm(error.translation) <= POSITION_TOLERANCE * 1.01, error
+    assert np.linalg.norm(pinocchio.log3(error.rotation)) <= ROTATION_TOLERANCE * 1.01, error
 
 
 def tip_pose(model: pinocchio.Model, joints: dict[str, float]) -> pinocchio.SE3:
