@@ -38,17 +38,17 @@ LANES = 64
 def _load_scalar(q, begin, column, multiplier, offset, turn, motion):
     """Fill motion rows 0, 1, 2 with sin and cos of the angle turned and with the value, for a block of lanes."""
     last = q.shape[0] - 1
-    largest = 0.0
+    sines, cosines, values = motion[0], motion[1], motion[2]
     for lane in range(LANES):
-        value = multiplier * float(q[min(begin + lane, last), column]) + offset
-        angle = turn * value
-        s, c = sincos(angle)
-        motion[0, lane], motion[1, lane], motion[2, lane] = s, c, value
-        largest = max(largest, abs(angle))
-    if largest > SINCOS_RANGE:  # an angle of thousands of turns: leave the vectorised path
+        values[lane] = multiplier * q[min(begin + lane, last), column] + offset
+    for lane in range(LANES):
+        sines[lane], cosines[lane] = sincos(turn * values[lane])
+    far = 0
+    for lane in range(LANES):
+        far += abs(turn * values[lane]) > SINCOS_RANGE
+    if far:  # angles of thousands of turns: leave the vectorised path
         for lane in range(LANES):
-            angle = turn * (multiplier * float(q[min(begin + lane, last), column]) + offset)
-            motion[0, lane], motion[1, lane] = math.sin(angle), math.cos(angle)
+            sines[lane], cosines[lane] = math.sin(turn * values[lane]), math.cos(turn * values[lane])
 
 
 @jit
@@ -110,15 +110,16 @@ def _local_quaternion(c, q, begin, column, free, motion, local):
 
 @jit
 def _compose(parent, local, out):
-    """out = parent @ local for a block of poses."""
+    """out = parent @ local for a block of poses; one component a loop, for LLVM to see that no two arrays overlap."""
     for i in range(3):
+        r0, r1, r2 = parent[3 * i], parent[3 * i + 1], parent[3 * i + 2]
+        for j in range(3):
+            l0, l1, l2, target = local[j], local[3 + j], local[6 + j], out[3 * i + j]
+            for lane in range(LANES):
+                target[lane] = r0[lane] * l0[lane] + r1[lane] * l1[lane] + r2[lane] * l2[lane]
+        p, l0, l1, l2, target = parent[9 + i], local[9], local[10], local[11], out[9 + i]
         for lane in range(LANES):
-            r0, r1, r2 = parent[3 * i, lane], parent[3 * i + 1, lane], parent[3 * i + 2, lane]
-            for j in range(3):
-                out[3 * i + j, lane] = r0 * local[j, lane] + r1 * local[3 + j, lane] + r2 * local[6 + j, lane]
-            out[9 + i, lane] = (
-                r0 * local[9, lane] + r1 * local[10, lane] + r2 * local[11, lane] + parent[9 + i, lane]
-            )
+            target[lane] = r0[lane] * l0[lane] + r1[lane] * l1[lane] + r2[lane] * l2[lane] + p[lane]
 
 
 @jit
@@ -131,7 +132,7 @@ def _forward_block(q, begin, constants, layout, pose, motion, local):
         if kind == FIXED:
             _local_fixed(c, target)
         elif kind == SCALAR:
-            _load_scalar(q, begin, column, float(c[MULTIPLIER]), float(c[OFFSET]), float(c[TURN]), motion)
+            _load_scalar(q, begin, column, c[MULTIPLIER], c[OFFSET], c[TURN], motion)
             _local_scalar(c, motion, target)
         else:
             _local_quaternion(c, q, begin, column, 1 if kind == FREE else 0, motion, target)

@@ -1,0 +1,75 @@
+"""pk: batched, differentiable robot kinematics in the PyTorch graph.
+
+Conventions, everywhere:
+
+    vectors        columns; `T_a_b` takes points of frame b to frame a, so letters cancel: T_a_c = T_a_b @ T_b_c
+    stacks         plural: `Ts_a_b` (n, 4, 4)
+    quaternions    wxyz, real part first
+    twists         [v, w], linear part first; a Jacobian says in which axes
+    units          metres, radians, seconds
+    coordinates    q (*batch, nq), columns as `chain.get_joint_parameter_names()` says
+"""
+
+from . import elementary_transforms, euler, quaternion, rotation, rotation_distance, se3, so3
+from .builders import build_chain_from_urdf, build_serial_chain_from_urdf
+from .chain import Chain
+from .elementary_transforms import *  # noqa: F403
+from .errors import (
+    IKFailed,
+    ModelError,
+    ParseError,
+    PkError,
+    ShapeError,
+    TensorTypeError,
+    UnknownJoint,
+    UnknownLink,
+    UnknownName,
+    UnsupportedError,
+)
+from .euler import *  # noqa: F403
+from .ik import IKOptionError, IKOptions, IKResult, IKStatus, solve_ik
+from .model import Robot
+from .parsers import parse_urdf
+from .quaternion import *  # noqa: F403
+from .rotation import *  # noqa: F403
+from .rotation_distance import *  # noqa: F403
+from .se3 import *  # noqa: F403
+from .serial_chain import SerialChain
+from .so3 import *  # noqa: F403
+from .transform import Transform3d
+from .validation import validate
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Chain",
+    "IKFailed",
+    "IKOptionError",
+    "IKOptions",
+    "IKResult",
+    "IKStatus",
+    "ModelError",
+    "ParseError",
+    "PkError",
+    "Robot",
+    "SerialChain",
+    "ShapeError",
+    "TensorTypeError",
+    "Transform3d",
+    "UnknownJoint",
+    "UnknownLink",
+    "UnknownName",
+    "UnsupportedError",
+    "build_chain_from_urdf",
+    "build_serial_chain_from_urdf",
+    "parse_urdf",
+    "solve_ik",
+    "validate",
+    *elementary_transforms.__all__,
+    *euler.__all__,
+    *quaternion.__all__,
+    *rotation.__all__,
+    *rotation_distance.__all__,
+    *se3.__all__,
+    *so3.__all__,
+]

@@ -1,0 +1,37 @@
+"""From a robot description to a chain."""
+
+from __future__ import annotations
+
+import torch
+
+from .chain import Chain
+from .parsers import parse_urdf
+from .serial_chain import SerialChain
+
+
+def build_chain_from_urdf(
+    data: str | bytes, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
+) -> Chain:
+    """Build the whole tree of a URDF given as text or bytes.
+
+    Raises:
+        ParseError: not a URDF that can be read; says what, the line and the element.
+        ModelError: not one proper tree.
+    """
+    return Chain(parse_urdf(data), dtype=dtype, device=device)
+
+
+def build_serial_chain_from_urdf(
+    data: str | bytes,
+    end_link_name: str,
+    root_link_name: str = "",
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | str = "cpu",
+) -> SerialChain:
+    """Build the path of a URDF from a root link (empty: the robot's own) to an end link.
+
+    Raises:
+        ParseError, ModelError: as `build_chain_from_urdf`.
+        UnknownLink: a link that the robot does not have.
+    """
+    return SerialChain(build_chain_from_urdf(data, dtype, device), end_link_name, root_link_name)

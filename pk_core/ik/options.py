@@ -1,0 +1,82 @@
+"""What a caller of the solver may ask for, and what each status means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal
+
+import numpy as np
+from torch import Tensor
+
+from ..errors import PkError
+
+
+class IKStatus(IntEnum):
+    """How the search for one solution ended."""
+
+    CONVERGED = 0  # inside both tolerances and the limits
+    NOT_FOUND = 1  # fewer distinct solutions were found than asked for
+    LIMIT_BLOCKED = 2  # the best attempt ended where limits hold it
+    UNREACHABLE = 3  # beyond a proven bound on reach
+    STALLED = 4  # the best attempt stopped getting closer
+    MAX_ITERATIONS = 5  # the best attempt ran out of iterations
+    TIMEOUT = 6  # the clock ran out
+    INVALID_INPUT = 7  # the target or seed holds NaN, or is no rotation
+
+
+class IKOptionError(PkError, ValueError):
+    """An option of the solver has a value it can't have."""
+
+
+@dataclass(frozen=True)
+class IKOptions:
+    """Options of `solve_ik`.
+
+    Attributes:
+        position_tolerance: largest position error of a solution [m]; a number or one for each target.
+        rotation_tolerance: largest rotation error of a solution [rad]; a number or one for each target.
+        weights: six numbers [vx vy vz wx wy wz] in the axes of the tip: how much each part of the error counts against
+            the others on the way; where a weight is zero that part is free and not judged.
+        locked_joints: names of joints that stay at the seed (or neutral).
+        prefer: "nearest" searches several solutions and returns the nearest to the seed first.
+        max_iterations: of one attempt.
+        max_restarts: attempts after the seeds and mid-range.
+        timeout: wall-clock time of the whole call [s]; rows not done by then get TIMEOUT.
+        random_seed: results are a function of the inputs and this number.
+        distinct: two solutions whose joints all differ by less are one [rad] or [m].
+        patience, damping, gain: an attempt ends after `patience` iterations that don't take a factor of 0.7 off the error;
+            the damping is `damping + gain * |error|^2`.
+    """
+
+    position_tolerance: float | Tensor = 1e-4
+    rotation_tolerance: float | Tensor = 1e-3
+    weights: Sequence[float] | None = None
+    locked_joints: Sequence[str] = ()
+    prefer: Literal["any", "nearest"] = "any"
+    max_iterations: int = 40
+    max_restarts: int = 100
+    timeout: float | None = None
+    random_seed: int = 0
+    distinct: float = 0.05
+    patience: int = 5
+    damping: float = 1e-7
+    gain: float = 1e-3
+
+    def __post_init__(self) -> None:
+        for name in ("position_tolerance", "rotation_tolerance"):
+            if not np.all(np.asarray(getattr(self, name), dtype=float) > 0):
+                raise IKOptionError(f"{name} must be greater than zero, got {getattr(self, name)}")
+        if self.weights is not None:
+            weights = np.asarray(self.weights, dtype=float)
+            if weights.shape != (6,) or not np.all(np.isfinite(weights) & (weights >= 0)) or not weights.any():
+                raise IKOptionError(f"weights must be six finite numbers >= 0, not all zero, got {self.weights}")
+        if self.prefer not in ("any", "nearest"):
+            raise IKOptionError(f"prefer must be 'any' or 'nearest', got {self.prefer!r}")
+        if self.timeout is not None and not (math.isfinite(self.timeout) and self.timeout > 0):
+            raise IKOptionError(f"timeout must be a finite number of seconds > 0 or None, got {self.timeout}")
+        for name, least in (("max_iterations", 1), ("max_restarts", 0), ("patience", 1), ("damping", 0), ("gain", 0), ("distinct", 0)):
+            if not getattr(self, name) >= least:
+                raise IKOptionError(f"{name} must be at least {least}, got {getattr(self, name)}")

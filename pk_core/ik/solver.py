@@ -1,0 +1,196 @@
+"""`solve_ik`: from a chain and targets to a result, around the kernel."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+
+from .. import kinematics
+from ..chain import Chain
+from ..configuration import neutral
+from ..errors import ShapeError, UnsupportedError
+from ..kinematics import TreeTensors
+from ..kinematics.threads import run_slices
+from ..serial_chain import SerialChain
+from ..tree import Tree
+from . import kernel
+from .kernel import Options, Output, Problem
+from .options import IKOptionError, IKOptions, IKStatus
+from .problem import make_problem
+from .result import IKResult
+from .targets import as_poses
+
+NEAREST_OF = 8  # how many solutions a search for the nearest compares
+BLOCK = 16  # slices of targets for threads begin at multiples of this
+WORK = 10_000  # rough operations a target
+
+
+def solve_ik(
+    chain: Chain,
+    targets: object,
+    *,
+    frame: str | None = None,
+    seeds: object = None,
+    num_solutions: int = 1,
+    options: IKOptions | None = None,
+) -> IKResult:
+    """Solve inverse kinematics for a batch of targets by damped least squares with restarts, inside the joint limits.
+
+    Args:
+        targets: poses of the frame in the chain's root frame: `Transform3d`, (*batch, 4, 4), or (*batch, 7) as position [m]
+            and quaternion wxyz; (4, 4) and (7,) are batches of one.
+        frame: the frame to place; may be left out for a `SerialChain`, whose end it is then.
+        seeds: first starts: none, one (nq,), or one a target (*batch, nq).
+        num_solutions: how many distinct solutions of each target to look for.
+
+    Raises:
+        ShapeError: targets or seeds of a wrong shape. A row with NaN or without a rotation is no error: its status says so.
+        UnknownLink, UnknownJoint: a frame or a locked joint that the chain does not have.
+        UnsupportedError: several tips in one call.
+    """
+    options = options or IKOptions()
+    if num_solutions < 1:
+        raise IKOptionError(f"num_solutions must be at least 1, got {num_solutions}")
+    tree = chain._frames((_frame(chain, targets, frame),)).tree
+    batch, rows, valid = as_poses(targets)
+    seed_rows = _seed_rows(chain, seeds, len(rows), tuple(batch))
+    problem = make_problem(tree, frozenset(options.locked_joints))
+    call = _call(options, rows, valid & np.isfinite(seed_rows).all((1, 2)), chain)
+    nearest = options.prefer == "nearest"
+    out = _output(len(rows), max(num_solutions, NEAREST_OF) if nearest else num_solutions, chain.nq)
+    with _clock(options.timeout, call.stop):
+        run_slices(kernel.solve_slice, len(rows), len(rows) * WORK, BLOCK, problem, call, seed_rows, out)
+    if nearest:
+        _sort_by_distance(out, seed_rows[:, 0] if seed_rows.shape[1] else call.base, problem)
+    return _result(chain, tree, batch, call, out, num_solutions)
+
+
+def _frame(chain: Chain, targets: object, frame: str | None) -> str:
+    if isinstance(targets, Mapping):
+        raise UnsupportedError(f"targets for several frames at once {list(targets)} are not supported yet; give one frame's targets")
+    if frame is not None:
+        return frame
+    if not isinstance(chain, SerialChain):
+        raise IKOptionError(f"a tree has many ends: say which frame to place, one of {chain.get_frame_names()}")
+    return chain.end_frame
+
+
+def _seed_rows(chain: Chain, seeds: object, n: int, batch: tuple[int, ...]) -> np.ndarray:
+    """Give (n or 1, number of seeds, nq) float64, inside the limits."""
+    if seeds is None:
+        return np.empty((1, 0, chain.nq))
+    q = chain.ensure_tensor(seeds)
+    if q.shape[:-1] not in ((1,), batch):
+        raise ShapeError(f"seeds have shape {tuple(q.shape)}; they must be ({chain.nq},) or {(*batch, chain.nq)}")
+    low, high = (np.array(bound) for bound in chain.get_joint_limits())
+    rows = q.detach().reshape(math.prod(q.shape[:-1]), 1, chain.nq).to("cpu", torch.float64).numpy()
+    return np.ascontiguousarray(np.maximum(np.minimum(rows, high), low))
+
+
+def _call(options: IKOptions, rows: np.ndarray, valid: np.ndarray, chain: Chain) -> Options:
+    tolerances = np.empty((len(rows), 2))
+    for column, name in enumerate(("position_tolerance", "rotation_tolerance")):
+        value = torch.as_tensor(getattr(options, name), dtype=torch.float64).cpu().numpy().reshape(-1)
+        if len(value) not in (1, len(rows)):
+            raise ShapeError(f"{name} has {len(value)} values; it must have one, or one for each of {len(rows)} targets")
+        tolerances[:, column] = value
+    weights = np.ones(6) if options.weights is None else np.asarray(options.weights, dtype=float)
+    return Options(
+        targets=rows,
+        valid=valid,
+        tolerances=tolerances,
+        base=np.array(neutral(chain._tree)),
+        weights=weights,
+        weighted=options.weights is not None,
+        full_position=bool(weights[:3].all()),
+        max_iterations=options.max_iterations,
+        max_restarts=options.max_restarts,
+        patience=options.patience,
+        damping=options.damping,
+        gain=options.gain,
+        distinct=options.distinct,
+        random_seed=options.random_seed,
+        stop=np.zeros(1, dtype=np.int64),
+    )
+
+
+def _output(n: int, k: int, nq: int) -> Output:
+    """Make the output of the kernel; rows it does not touch are those of invalid input."""
+    return Output(
+        solutions=np.full((n, k, nq), np.nan),
+        status=np.full((n, k), IKStatus.INVALID_INPUT, dtype=np.int64),
+        iterations=np.zeros(n, dtype=np.int64),
+        restarts=np.zeros(n, dtype=np.int64),
+        found=np.zeros(n, dtype=np.int64),
+    )
+
+
+@contextmanager
+def _clock(timeout: float | None, stop: np.ndarray) -> Iterator[None]:
+    """Set `stop` after `timeout` seconds; the kernel looks at it before each attempt."""
+    if timeout is None:
+        yield
+        return
+    timer = threading.Timer(timeout, stop.fill, (1,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _sort_by_distance(out: Output, seeds: np.ndarray, problem: Problem) -> None:
+    """Wind each solution as near to its seed as the limits allow, then put the nearest first."""
+    q = out.solutions[..., problem.movable]
+    seed = np.broadcast_to(seeds, (len(q), out.solutions.shape[-1]))[:, None, problem.movable]
+    turn = 2 * math.pi * problem.turns
+    windings = np.round(np.divide(seed - q, turn, out=np.zeros_like(q), where=problem.turns))
+    with np.errstate(invalid="ignore"):
+        fewest, most = np.ceil((problem.low - q) / (2 * math.pi)), np.floor((problem.high - q) / (2 * math.pi))
+    q = q + turn * np.clip(windings, np.minimum(fewest, 0), np.maximum(most, 0))
+    distance = np.linalg.norm(q - seed, axis=-1)
+    distance[np.arange(q.shape[1]) >= np.maximum(out.found, 1)[:, None]] = np.inf
+    order = np.argsort(distance, axis=1, kind="stable")
+    out.solutions[..., problem.movable] = q
+    out.solutions[:] = np.take_along_axis(out.solutions, order[..., None], 1)
+    out.status[:] = np.take_along_axis(out.status, order, 1)
+
+
+def _result(chain: Chain, tree: Tree, batch: torch.Size, call: Options, out: Output, k: int) -> IKResult:
+    """Judge what is returned, in the dtype in which it is returned, by the forward kinematics of the chain."""
+    q = _inside(torch.from_numpy(out.solutions[:, :k]), chain)
+    exact = TreeTensors.make(tree, torch.float64, torch.device("cpu"))
+    poses = kinematics.forward_kinematics(q.double(), exact)[0]
+    flat = torch.cat([poses[..., :3, :3].flatten(-2), poses[..., :3, 3]], -1).numpy()
+    errors = np.empty((*flat.shape[:2], 2))
+    run_slices(kernel.judge_slice, len(flat), flat.size * 10, BLOCK, flat, call.targets, call.weights, errors)
+    status = out.status[:, :k].copy()
+    missed = (status == IKStatus.CONVERGED) & ~(errors <= call.tolerances[:, None]).all(-1)
+    status[missed] = IKStatus.STALLED  # rounding to the chain's dtype took it out of a tolerance near that rounding
+    found = np.where(missed.any(1), (status == IKStatus.CONVERGED).sum(1), np.minimum(out.found, k))
+    return IKResult(
+        solutions=q.to(chain.device).view(*batch, k, chain.nq),
+        status=torch.from_numpy(status).view(*batch, k),
+        position_error=torch.from_numpy(errors[..., 0]).view(*batch, k),
+        rotation_error=torch.from_numpy(errors[..., 1]).view(*batch, k),
+        iterations=torch.from_numpy(out.iterations).view(batch),
+        restarts=torch.from_numpy(out.restarts).view(batch),
+        n_solutions=torch.from_numpy(found).view(batch),
+        converged_any=torch.from_numpy((status == IKStatus.CONVERGED).any(1)).view(batch),
+        joint_names=tuple(chain.get_joint_parameter_names()),
+    )
+
+
+def _inside(q: torch.Tensor, chain: Chain) -> torch.Tensor:
+    """Round to the chain's dtype, towards the inside where rounding would leave the limits."""
+    rounded = q.to(chain.dtype)
+    low, high = (torch.tensor(bound, dtype=torch.float64) for bound in chain.get_joint_limits())
+    infinity = torch.full_like(rounded, math.inf)
+    rounded = torch.where((rounded.double() > high) & (q <= high), torch.nextafter(rounded, -infinity), rounded)
+    return torch.where((rounded.double() < low) & (q >= low), torch.nextafter(rounded, infinity), rounded)
