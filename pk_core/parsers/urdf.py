@@ -24,7 +24,7 @@ JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "plan
 # What moves links: in URDF, and, never ignored, in other formats and in xacro before it had a namespace.
 _IN_ROBOT = ("link", "joint")
 _IN_JOINT = ("origin", "parent", "child", "axis", "limit", "mimic")
-_FOREIGN_IN_ROBOT = ("include", "macro", "model", "robot")
+_FOREIGN_IN_ROBOT = ("include", "xi:include", "macro", "model", "robot")
 _FOREIGN_IN_JOINT = ("pose", "axis2", "thread_pitch", "screw_thread_pitch")
 
 
@@ -55,6 +55,8 @@ def parse_urdf(data: str | bytes, *, source: str = "") -> Robot:
 
 def _format_hint(tag: str) -> str:
     formats = {"sdf": "SDF", "mujoco": "MJCF", "mujocoinclude": "MJCF", "gazebo": "SDF"}
+    if tag.lower() == "robot":
+        return "; upper and lower case matter"
     return f": this is {formats[tag]}" if tag in formats else ""
 
 

@@ -134,8 +134,8 @@ class _Builder:
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._characters
         parser.EndDoctypeDeclHandler = self._end_doctype
-        parser.EntityDeclHandler = self._refuse_declaration
-        parser.AttlistDeclHandler = self._refuse_declaration
+        parser.EntityDeclHandler = self._refuse_entity
+        parser.AttlistDeclHandler = self._refuse_default
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self.count += 1
@@ -163,8 +163,11 @@ class _Builder:
         if entity is not None:
             raise self._error(f"entity {entity.group()!r}: entities are refused, except &amp; &lt; &gt; &quot; &apos;")
 
-    def _refuse_declaration(self, *_: object) -> None:
-        raise self._error("the document type declares an entity or an attribute default: these are refused")
+    def _refuse_entity(self, name: str, *_: object) -> None:
+        raise self._error(f"the document type declares entity {name!r}: entities are refused")
+
+    def _refuse_default(self, element: str, attribute: str, *_: object) -> None:
+        raise self._error(f"the document type declares attribute {attribute!r} of <{element}>: write it in the elements")
 
     def _error(self, message: str) -> ParseError:
         return ParseError(message, line=self.parser.CurrentLineNumber, source=self.source)
@@ -174,12 +177,12 @@ class _Builder:
         reason = expat.ErrorString(error.code).removeprefix("not well-formed ").strip("()")
         there = self.document.encode()[self.parser.ErrorByteIndex :][:40].decode(errors="ignore").partition("\n")[0]
         near = f" at {there!r}" if there else ""
-        if self.root is None:
-            context = "; expected an XML document, which begins with <"
-        elif self.open:
+        if self.open:
             context = f"; inside <{self.open[-1].label}> opened in line {self.open[-1].line}"
-        else:
+        elif self.root is not None:
             context = f"; after the end of <{self.root.label}>"
+        else:
+            context = f"; an XML document begins with <, this one with {_abridged(self.document.lstrip(), 40)!r}"
         return ParseError(f"not well-formed XML: {reason}{near}{context}", line=error.lineno, source=self.source)
 
 
