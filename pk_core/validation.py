@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from .errors import ModelError
-from .model import Axis, Frame, Joint, JointType, Link, Robot
+from .model import Axis, Frame, Joint, JointType, Link, Mimic, Robot
 from .pose import Pose
 
 _AXES = {JointType.FIXED: 0, JointType.BALL: 0, JointType.FLOATING: 0, JointType.UNIVERSAL: 2}  # others: one
@@ -81,8 +81,8 @@ def _parents(links: dict[str, int | None], joints: Sequence[Joint], source: str)
         if joint.parent == joint.child:
             raise _joint_error(joint, f"joint {joint.name!r} joins link {joint.child!r} to itself", source)
         if joint.child in parents:
-            other = parents[joint.child].name
-            raise _joint_error(joint, f"link {joint.child!r} is the child of two joints, {other!r} and {joint.name!r}", source)
+            both = f"{parents[joint.child].name!r} and {joint.name!r}"
+            raise _joint_error(joint, f"link {joint.child!r} is the child of two joints, {both}", source)
         parents[joint.child] = joint
     return parents
 
@@ -128,7 +128,8 @@ def _check_names(links: Sequence[Link], joints: Sequence[Joint], frames: Sequenc
     known = {link.name for link in links}
     for frame in frames:
         if frame.link not in known:
-            raise ModelError(f"frame {frame.name!r} is fixed to link {frame.link!r}, which does not exist", source=source)
+            message = f"frame {frame.name!r} is fixed to link {frame.link!r}, which does not exist"
+            raise ModelError(message, source=source)
 
 
 def _check_joint(joint: Joint, source: str) -> None:
@@ -171,22 +172,29 @@ def _check_pose(pose: Pose, what: str, line: int | None, source: str) -> None:
 
 def _check_mimics(joints: Sequence[Joint], source: str) -> None:
     by_name = {joint.name: joint for joint in joints}
-    followers = {(joint.name, index): axis.mimic for joint in joints for index, axis in enumerate(joint.axes) if axis.mimic}
-    for (name, _), mimic in followers.items():
-        leader = by_name.get(mimic.joint)
-        if leader is None:
-            raise _joint_error(by_name[name], f"joint {name!r} mimics joint {mimic.joint!r}, which does not exist", source)
-        if leader.type not in _LEADERS:
-            reason = f"joint {name!r} mimics {leader.type.value} joint {mimic.joint!r}, which has no value to follow"
-            raise _joint_error(by_name[name], reason, source)
-        if not 0 <= mimic.axis < len(leader.axes):
-            raise _joint_error(by_name[name], f"joint {name!r} mimics axis {mimic.axis} of {mimic.joint!r}: no such axis", source)
-    _check_mimic_cycles({key: (mimic.joint, mimic.axis) for key, mimic in followers.items()}, by_name, source)
+    leaders: dict[tuple[str, int], tuple[str, int]] = {}
+    for joint in joints:
+        for index, axis in enumerate(joint.axes):
+            if axis.mimic is not None:
+                reason = _wrong_leader(axis.mimic, by_name.get(axis.mimic.joint))
+                if reason:
+                    raise _joint_error(joint, f"joint {joint.name!r} mimics {reason}", source)
+                leaders[joint.name, index] = (axis.mimic.joint, axis.mimic.axis)
+    _check_mimic_cycles(leaders, by_name, source)
 
 
-def _check_mimic_cycles(
-    leaders: dict[tuple[str, int], tuple[str, int]], joints: dict[str, Joint], source: str
-) -> None:
+def _wrong_leader(mimic: Mimic, leader: Joint | None) -> str:
+    """Say why a mimic can't follow its leader, "" if it can."""
+    if leader is None:
+        return f"joint {mimic.joint!r}, which does not exist"
+    if leader.type not in _LEADERS:
+        return f"{leader.type.value} joint {mimic.joint!r}, which has no value to follow"
+    if not 0 <= mimic.axis < len(leader.axes):
+        return f"axis {mimic.axis} of joint {mimic.joint!r}, which has no such axis"
+    return ""
+
+
+def _check_mimic_cycles(leaders: dict[tuple[str, int], tuple[str, int]], joints: dict[str, Joint], source: str) -> None:
     free: set[tuple[str, int]] = set()  # axes known to lead, in the end, to a joint that moves by itself
     for start in leaders:
         path: dict[tuple[str, int], None] = {}

@@ -29,8 +29,10 @@ def number(element: Element, attribute: str, default: float | None = None, *, in
     return numbers(_written(element, attribute), element, attribute, size=1, infinite=infinite)[0]
 
 
-def vector(element: Element, attribute: str, size: int = 3, default: Sequence[float] | None = None) -> tuple[float, ...]:
-    """Read some numbers from an attribute, separated by blanks, tabs or line ends; raises ParseError as `number` does."""
+def vector(
+    element: Element, attribute: str, size: int = 3, default: Sequence[float] | None = None
+) -> tuple[float, ...]:
+    """Read numbers separated by blanks, tabs or line ends from an attribute; raises ParseError as `number` does."""
     if default is not None and attribute not in element.attributes:
         return tuple(default)
     return numbers(_written(element, attribute), element, attribute, size=size)

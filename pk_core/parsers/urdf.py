@@ -121,7 +121,9 @@ def _end(joint: Element, which: str, links: Collection[str]) -> str:
         raise joint.error(f"joint {joint.get('name')!r} has no <{which} link=...>")
     name = element.required("link")
     if name not in links:
-        hint = close_names(name, links) or (f'; if it is the root, add <link name="{name}"/>' if which == "parent" else "")
+        hint = close_names(name, links)
+        if which == "parent" and not hint:
+            hint = f'; if it is the root, add <link name="{name}"/>'
         message = f"{which} link {name!r} of joint {joint.get('name')!r} is not declared{hint}"
         raise ModelError(message, line=element.line, element=which, source=element.source)
     return name
@@ -132,7 +134,7 @@ def _read_axes(joint: Element, kind: JointType) -> tuple[Axis, ...]:
     if kind is JointType.FIXED:  # an axis, limits or a mimic of a fixed joint say nothing
         return ()
     if mimic is not None and kind in (JointType.PLANAR, JointType.FLOATING):
-        raise mimic.error(f"mimic of {kind.value} joint {joint.get('name')!r}: only joints of one coordinate can follow")
+        raise mimic.error(f"{kind.value} joint {joint.get('name')!r}: only joints of one coordinate can follow others")
     if kind is JointType.FLOATING:
         return ()
     lower, upper, velocity, effort = _read_limits(joint, kind)

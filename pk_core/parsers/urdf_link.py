@@ -24,7 +24,8 @@ def material_colours(robot: Element) -> dict[str, Colour]:
 
     The first definition of a name counts, the robot's own before those inside visuals.
     """
-    inside = [material for link in robot.all("link") for visual in link.all("visual") for material in visual.all("material")]
+    visuals = [visual for link in robot.all("link") for visual in link.all("visual")]
+    inside = [material for visual in visuals for material in visual.all("material")]
     colours: dict[str, Colour] = {}
     for material in robot.all("material") + inside:
         try:

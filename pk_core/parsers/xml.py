@@ -1,8 +1,8 @@
 """XML text to a tree of plain elements, each with its line and its file: the reading that all formats share.
 
-The parser is the expat of Python's own library. libxml2 (lxml) would not do: since 2.12 it stops at 2048 nested elements
-whatever its options, and MJCF nests a body for each link of an arm; its line numbers are wrong above 65535; and it refuses
-the undeclared prefixes of many a robot's `<sensor:camera>`.
+The parser is the expat of Python's own library. lxml would not do: its libxml2 (2.14 was tried) stops at 2048 nested
+elements whatever its options, and MJCF nests a body for each link of an arm; its line numbers are wrong above 65535;
+and it refuses the undeclared prefixes of many a robot's `<sensor:camera>`.
 
 What an attacker may send: a document that declares an entity or a default attribute is refused at the declaration, so
 nothing expands; expat opens no file and no connection; depth and number of elements are bounded; nothing here recurses.
@@ -37,7 +37,7 @@ class Element:
         text: the characters directly in it, those between children included.
     """
 
-    __slots__ = ("tag", "attributes", "line", "source", "children", "text")
+    __slots__ = ("attributes", "children", "line", "source", "tag", "text")
     tag: str
     attributes: dict[str, str]
     line: int
@@ -167,7 +167,7 @@ class _Builder:
         raise self._error(f"the document type declares entity {name!r}: entities are refused")
 
     def _refuse_default(self, element: str, attribute: str, *_: object) -> None:
-        raise self._error(f"the document type declares attribute {attribute!r} of <{element}>: write it in the elements")
+        raise self._error(f"the document type declares attribute {attribute!r} of <{element}>: write it there")
 
     def _error(self, message: str) -> ParseError:
         return ParseError(message, line=self.parser.CurrentLineNumber, source=self.source)

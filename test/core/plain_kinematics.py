@@ -22,6 +22,11 @@ def link_poses(robot: Robot, q: Coordinates) -> dict[str, Pose]:
     return poses
 
 
+def entries(pose: Pose) -> list[float]:
+    """Give the 16 numbers of a pose's matrix, row by row, as the references list them."""
+    return [number for row in pose.matrix() for number in row]
+
+
 def rotation_about(axis: Vector, angle: float) -> Pose:
     """Turn about a unit axis by Rodrigues' formula: R = c I + s [a]x + (1 - c) a a^T."""
     x, y, z = axis

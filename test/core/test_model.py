@@ -64,7 +64,7 @@ def test_lines_do_not_count_when_robots_are_compared(robot: Robot) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "nq", "nv"),
-    [("fixed", 0, 0), ("revolute", 1, 1), ("screw", 1, 1), ("universal", 2, 2), ("planar", 3, 3), ("ball", 4, 3), ("floating", 7, 6)],
+    [("fixed", 0, 0), ("revolute", 1, 1), ("universal", 2, 2), ("planar", 3, 3), ("ball", 4, 3), ("floating", 7, 6)],
 )
 def test_a_joint_counts_its_coordinates_and_velocities(kind: str, nq: int, nv: int) -> None:
     joint = Joint("j", JointType(kind), "a", "b")

@@ -6,7 +6,7 @@ import math
 
 import corpus
 import pytest
-from plain_kinematics import link_poses
+from plain_kinematics import entries, link_poses
 
 from pk_core.model import Mimic, Robot
 from pk_core.parsers import parse_urdf
@@ -47,12 +47,7 @@ def test_a_robot_has_the_limits_of_its_file_and_no_others(entry: corpus.Entry) -
 @pytest.mark.parametrize("entry", corpus.entries("urdf"), ids=corpus.name)
 def test_a_robot_stands_where_other_programs_put_it(entry: corpus.Entry) -> None:
     robot, reference = read(entry), corpus.load_reference(entry)
-    for q, expected in zip(reference["q"], reference["poses"]):
+    for q, expected in zip(reference["q"], reference["poses"], strict=True):
         found = link_poses(robot, q)
         for link, matrix in expected.items():
-            flat = sum(found[link].matrix(), [])
-            assert flat == pytest.approx(_flat(matrix), abs=1e-9), link
-
-
-def _flat(matrix: list) -> list[float]:
-    return sum(matrix, []) if isinstance(matrix[0], list) else matrix
+            assert entries(found[link]) == pytest.approx(matrix, abs=1e-9), link

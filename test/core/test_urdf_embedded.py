@@ -8,7 +8,7 @@ from pathlib import Path
 
 import corpus
 import pytest
-from plain_kinematics import link_poses, rotation_about
+from plain_kinematics import entries, link_poses, rotation_about
 
 from pk_core.model import Mimic, Robot
 from pk_core.parsers import parse_urdf
@@ -48,7 +48,7 @@ def random_angles(count: int, seed: int) -> list[float]:
 def test_the_panda_follows_its_modified_denavit_hartenberg_parameters(seed: int) -> None:
     q = random_angles(7, seed)
     expected = IDENTITY
-    for a, d, alpha, theta in zip(PANDA_A, PANDA_D, PANDA_ALPHA, q):
+    for a, d, alpha, theta in zip(PANDA_A, PANDA_D, PANDA_ALPHA, q, strict=True):
         expected = expected @ about_x(alpha) @ Pose((a, 0.0, 0.0)) @ about_z(theta) @ Pose((0.0, 0.0, d))
     expected = expected @ Pose((0.0, 0.0, 0.107))
     found = link_poses(read("panda.urdf"), {f"panda_joint{i + 1}": theta for i, theta in enumerate(q)})
@@ -61,9 +61,10 @@ def test_the_panda_follows_its_modified_denavit_hartenberg_parameters(seed: int)
 def test_the_ur5e_follows_its_denavit_hartenberg_parameters(seed: int) -> None:
     q = random_angles(6, seed)
     expected = IDENTITY
-    for a, d, alpha, theta in zip(UR5E_A, UR5E_D, UR5E_ALPHA, q):
+    for a, d, alpha, theta in zip(UR5E_A, UR5E_D, UR5E_ALPHA, q, strict=True):
         expected = expected @ about_z(theta) @ Pose((0.0, 0.0, d)) @ Pose((a, 0.0, 0.0)) @ about_x(alpha)
-    found = link_poses(read("ur5e.urdf"), {f"{name}_joint": theta for name, theta in zip(UR5E_JOINTS, q)})
+    angles = {f"{name}_joint": theta for name, theta in zip(UR5E_JOINTS, q, strict=True)}
+    found = link_poses(read("ur5e.urdf"), angles)
     assert (found["base"].inverse() @ found["tool0"]).is_close(expected)
 
 
@@ -89,9 +90,9 @@ def test_the_limits_are_the_published_ones() -> None:
 @pytest.mark.parametrize(("ours", "theirs"), [("panda.urdf", "panda_moveit"), ("ur5e.urdf", "ur5e")])
 def test_the_embedded_robots_agree_with_published_files(ours: str, theirs: str) -> None:
     robot, reference = read(ours), corpus.load_reference(theirs)
-    for q, expected in zip(reference["q"], reference["poses"]):
+    for q, expected in zip(reference["q"], reference["poses"], strict=True):
         found = link_poses(robot, q)
         shared = [link for link in expected if link in found]
         assert len(shared) >= 12
         for link in shared:  # their quarter turns have 9 or 11 digits
-            assert sum(found[link].matrix(), []) == pytest.approx(expected[link], abs=2e-9), link
+            assert entries(found[link]) == pytest.approx(expected[link], abs=2e-9), link

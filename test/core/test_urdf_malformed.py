@@ -201,7 +201,7 @@ def test_nothing_that_moves_a_link_is_ignored_or_guessed(inner: str, words: list
 
 @pytest.mark.parametrize("kind", ["ball", "screw", "Fixed", "revolute "])
 def test_a_joint_type_of_another_format_is_refused_with_the_valid_ones(kind: str) -> None:
-    with pytest.raises(ParseError, match="unknown joint type .*valid: revolute, continuous"):
+    with pytest.raises(ParseError, match=r"unknown joint type .*valid: revolute, continuous"):
         parse_urdf(joint(kind=kind))
 
 
@@ -224,8 +224,14 @@ def test_a_joint_of_several_coordinates_can_not_follow_another(kind: str) -> Non
         ('<link Name="c"/>', ["'name' is missing", "'Name'"]),
         ('<joint type="fixed"/>', ["'name' is missing"]),
         ('<joint name="k" type="fixed"><parent link="a"/></joint>', ["'k'", "child"]),
-        ('<joint name="k" type="fixed"><parent link="a"/><child link="b"/></joint>', ["'b'", "two joints", "'j'", "'k'"]),
-        ('<joint name="j" type="fixed"><parent link="b"/><child link="c"/></joint><link name="c"/>', ["duplicate joint"]),
+        (
+            '<joint name="k" type="fixed"><parent link="a"/><child link="b"/></joint>',
+            ["'b'", "two joints", "'k' and 'j'"],
+        ),
+        (
+            '<link name="c"/><joint name="j" type="fixed"><parent link="b"/><child link="c"/></joint>',
+            ["duplicate joint"],
+        ),
     ],
 )
 def test_what_can_not_stand_in_a_robot_is_refused(top: str, words: list[str]) -> None:
