@@ -27,7 +27,7 @@ from .errors import (
     UnsupportedError,
 )
 from .euler import *  # noqa: F403
-from .ik import IKOptionError, IKOptions, IKResult, IKStatus, solve_ik
+from .ik import IKOptionError, IKOptions, IKResult, IKSolution, IKStatus, PseudoInverseIK, solve_ik
 from .model import Robot
 from .parsers import parse_urdf
 from .quaternion import *  # noqa: F403
@@ -38,6 +38,7 @@ from .serial_chain import SerialChain
 from .so3 import *  # noqa: F403
 from .transform import Transform3d
 from .validation import validate
+from .warmup import warmup
 
 __version__ = "0.1.0"
 
@@ -47,10 +48,12 @@ __all__ = [
     "IKOptionError",
     "IKOptions",
     "IKResult",
+    "IKSolution",
     "IKStatus",
     "ModelError",
     "ParseError",
     "PkError",
+    "PseudoInverseIK",
     "Robot",
     "SerialChain",
     "ShapeError",
@@ -65,6 +68,7 @@ __all__ = [
     "parse_urdf",
     "solve_ik",
     "validate",
+    "warmup",
     *elementary_transforms.__all__,
     *euler.__all__,
     *quaternion.__all__,

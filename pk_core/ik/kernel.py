@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kinematics.compilation import jit, jit_exact
+from ..kinematics.compilation import jit, jit_exact, kernel
 from ..kinematics.scalar import quaternion_rotation, sincos
 from ..tree import FREE, SCALAR
 from .path import P_MULTIPLIER, P_OFFSET, P_SLIDE, P_TURN
@@ -184,7 +184,9 @@ def pose_error(tip, target, e):
 @jit
 def _fill_jacobian(kinds, slots, constants, axes, tip, J):
     """Fill J (m, 6), one row a joint that may move: [v; w] in root axes at the tip."""
-    J[:] = 0.0
+    for k in range(J.shape[0]):
+        for i in range(6):
+            J[k, i] = 0.0
     for i in range(kinds.shape[0]):
         slot = slots[i]
         if slot < 0:
@@ -232,7 +234,9 @@ def _weigh(weights, tip, J, e):
 def _damped_step(J, e, held, damping, A, y, dq):
     """Fill dq = J_f^T (J_f J_f^T + damping I)^-1 e over the joints that are not held, by Cholesky."""
     m = J.shape[0]
-    A[:] = 0.0
+    for i in range(6):
+        for j in range(i + 1):
+            A[i, j] = 0.0
     for k in range(m):
         if not held[k]:
             row = J[k]
@@ -268,6 +272,12 @@ def _damped_step(J, e, held, damping, A, y, dq):
 
 
 @jit
+def _copy(source, target):
+    for i in range(source.shape[0]):
+        target[i] = source[i]
+
+
+@jit
 def _project_step(J, e, q, problem, damping, w):
     """Fill w.dq with a damped step that stays inside the limits; return whether a limit held a joint.
 
@@ -276,8 +286,9 @@ def _project_step(J, e, q, problem, damping, w):
     """
     m = J.shape[0]
     held, blocked = w.held, False
-    held[:] = False
-    w.rest[:] = e
+    for k in range(m):
+        held[k] = False
+    _copy(e, w.rest)
     for _ in range(m + 1):
         _damped_step(J, w.rest, held, damping, w.A, w.y, w.step)
         crossed = False
@@ -335,7 +346,7 @@ def _attempt(q, target, row, problem, options, w):
         score = max(position / tolerance_p, rotation / tolerance_r)
         if score < w.best_error[0]:
             w.best_error[0], w.best_error[1], w.best_error[2] = score, position, rotation
-            w.best[:] = q
+            _copy(q, w.best)
         if score <= 1.0:
             return CONVERGED, iteration
         for i in range(3):
@@ -377,7 +388,7 @@ def _keep(q, count, row, problem, options, out):
             distance = max(distance, abs(d))
         if distance < options.distinct:
             return count
-    out.solutions[row, count] = q
+    _copy(q, out.solutions[row, count])
     return count + 1
 
 
@@ -399,20 +410,21 @@ def _solve_row(row, problem, options, seeds, out, w):
     """Solve one target: attempts from one start after another until enough distinct solutions are found."""
     target = options.targets[row]
     n_seeds, count, wanted = seeds.shape[1], 0, out.solutions.shape[1]
-    state = _hash_row(target, seeds, min(row, seeds.shape[0] - 1), options.random_seed)
+    given = min(row, seeds.shape[0] - 1)
+    state = _hash_row(target, seeds, given, options.random_seed)
     distance = math.sqrt(
         (target[9] - problem.shoulder[0]) ** 2 + (target[10] - problem.shoulder[1]) ** 2 + (target[11] - problem.shoulder[2]) ** 2
     )
     beyond = options.full_position and distance > problem.reach + options.tolerances[row, 0]
-    w.best_error[:] = math.inf
+    w.best_error[0] = w.best_error[1] = w.best_error[2] = math.inf
     status, iterations, attempt = MAX_ITERATIONS, 0, 0
     for attempt in range(1 if beyond else n_seeds + 1 + options.max_restarts):
         if options.stop[0] != 0:
             status = TIMEOUT
             break
-        w.q[:] = options.base
+        _copy(options.base, w.q)
         if n_seeds:
-            w.q[:] = seeds[min(row, seeds.shape[0] - 1), min(attempt, n_seeds - 1)]
+            _copy(seeds[given, min(attempt, n_seeds - 1)], w.q)
         if attempt >= n_seeds:
             _start(w.q, attempt, n_seeds, state, problem)
         before = w.best_error[0]
@@ -424,20 +436,17 @@ def _solve_row(row, problem, options, seeds, out, w):
                 break
         elif w.best_error[0] < before:
             status = code
-    if count == 0:
-        out.solutions[row, 0] = w.best
     for s in range(wanted):
-        out.status[row, s] = CONVERGED if s < count else NOT_FOUND
+        out.status[row, s] = CONVERGED if s < count else (TIMEOUT if status == TIMEOUT else NOT_FOUND)
     if count == 0:
+        _copy(w.best, out.solutions[row, 0])
         out.status[row, 0] = UNREACHABLE if beyond else status
-    elif status == TIMEOUT and count < wanted:
-        out.status[row, count:] = TIMEOUT
     out.iterations[row] = iterations
     out.restarts[row] = attempt
     out.found[row] = count
 
 
-@jit
+@kernel
 def solve_slice(problem, options, seeds, out, begin, end):
     """Solve the targets begin .. end; see `solver.py` for what the records hold."""
     n, m = problem.kinds.shape[0], problem.movable.shape[0]
@@ -450,7 +459,7 @@ def solve_slice(problem, options, seeds, out, begin, end):
             _solve_row(row, problem, options, seeds, out, w)
 
 
-@jit
+@kernel
 def judge_slice(poses, targets, weights, errors, begin, end):
     """Fill errors (n, k, 2) [m], [rad] of poses (n, k, 12) against targets (n, 12); parts of weight zero don't count."""
     e, no_rows = np.empty(6), np.empty((0, 6))

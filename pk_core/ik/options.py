@@ -41,6 +41,7 @@ class IKOptions:
         weights: six numbers [vx vy vz wx wy wz] in the axes of the tip: how much each part of the error counts against
             the others on the way; where a weight is zero that part is free and not judged.
         locked_joints: names of joints that stay at the seed (or neutral).
+        joint_limits: (low, high), nq numbers each [rad] or [m], in place of the model's; infinite where there is none.
         prefer: "nearest" searches several solutions and returns the nearest to the seed first.
         max_iterations: of one attempt.
         max_restarts: attempts after the seeds and mid-range.
@@ -55,6 +56,7 @@ class IKOptions:
     rotation_tolerance: float | Tensor = 1e-3
     weights: Sequence[float] | None = None
     locked_joints: Sequence[str] = ()
+    joint_limits: tuple[Sequence[float], Sequence[float]] | None = None
     prefer: Literal["any", "nearest"] = "any"
     max_iterations: int = 40
     max_restarts: int = 100

@@ -7,7 +7,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..configuration import limits
 from ..errors import ModelError, UnknownJoint
 from ..tree import SCALAR, Tree
 from . import seeds
@@ -16,8 +15,8 @@ from .path import P_MULTIPLIER, P_SLIDE, P_TURN, Path, make_path, movable_column
 
 
 @lru_cache(maxsize=256)
-def make_problem(tree: Tree, locked: frozenset[str]) -> Problem:
-    """Make the problem of placing the only frame of a pruned tree.
+def make_problem(tree: Tree, locked: frozenset[str], bounds: tuple[tuple[float, ...], tuple[float, ...]]) -> Problem:
+    """Make the problem of placing the only frame of a pruned tree with q inside bounds (low, high).
 
     Raises:
         UnknownJoint: a locked joint that the chain does not have.
@@ -27,7 +26,7 @@ def make_problem(tree: Tree, locked: frozenset[str]) -> Problem:
     for name in locked:
         if name not in names:
             raise UnknownJoint("joint to lock", name, names)
-    low, high = (np.array(bound) for bound in limits(tree))
+    low, high = (np.array(bound) for bound in bounds)
     path = make_path(tree, low, high)
     movable = movable_columns(tree, path, set(locked))
     _check_limits(tree, movable, low, high)

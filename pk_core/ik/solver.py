@@ -12,7 +12,7 @@ import torch
 
 from .. import kinematics
 from ..chain import Chain
-from ..configuration import neutral
+from ..configuration import limits, neutral
 from ..errors import ShapeError, UnsupportedError
 from ..kinematics import TreeTensors
 from ..kinematics.threads import run_slices
@@ -28,6 +28,8 @@ from .targets import as_poses
 NEAREST_OF = 8  # how many solutions a search for the nearest compares
 BLOCK = 16  # slices of targets for threads begin at multiples of this
 WORK = 10_000  # rough operations a target
+
+Bounds = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 def solve_ik(
@@ -58,8 +60,9 @@ def solve_ik(
         raise IKOptionError(f"num_solutions must be at least 1, got {num_solutions}")
     tree = chain._frames((_frame(chain, targets, frame),)).tree
     batch, rows, valid = as_poses(targets)
-    seed_rows = _seed_rows(chain, seeds, len(rows), tuple(batch))
-    problem = make_problem(tree, frozenset(options.locked_joints))
+    bounds = _bounds(options, tree)
+    seed_rows = _seed_rows(chain, seeds, bounds, tuple(batch))
+    problem = make_problem(tree, frozenset(options.locked_joints), bounds)
     call = _call(options, rows, valid & np.isfinite(seed_rows).all((1, 2)), chain)
     nearest = options.prefer == "nearest"
     out = _output(len(rows), max(num_solutions, NEAREST_OF) if nearest else num_solutions, chain.nq)
@@ -67,7 +70,7 @@ def solve_ik(
         run_slices(kernel.solve_slice, len(rows), len(rows) * WORK, BLOCK, problem, call, seed_rows, out)
     if nearest:
         _sort_by_distance(out, seed_rows[:, 0] if seed_rows.shape[1] else call.base, problem)
-    return _result(chain, tree, batch, call, out, num_solutions)
+    return _result(chain, tree, batch, call, out, num_solutions, bounds)
 
 
 def _frame(chain: Chain, targets: object, frame: str | None) -> str:
@@ -80,15 +83,23 @@ def _frame(chain: Chain, targets: object, frame: str | None) -> str:
     return chain.end_frame
 
 
-def _seed_rows(chain: Chain, seeds: object, n: int, batch: tuple[int, ...]) -> np.ndarray:
+def _bounds(options: IKOptions, tree: Tree) -> Bounds:
+    low, high = limits(tree) if options.joint_limits is None else options.joint_limits
+    bounds = tuple(float(bound) for bound in low), tuple(float(bound) for bound in high)
+    if any(len(bound) != tree.nq for bound in bounds) or any(math.isnan(x) for bound in bounds for x in bound):
+        raise IKOptionError(f"joint_limits must be (low, high) of {tree.nq} numbers each, got {options.joint_limits}")
+    return bounds
+
+
+def _seed_rows(chain: Chain, seeds: object, bounds: Bounds, batch: tuple[int, ...]) -> np.ndarray:
     """Give (n or 1, number of seeds, nq) float64, inside the limits."""
     if seeds is None:
         return np.empty((1, 0, chain.nq))
     q = chain.ensure_tensor(seeds)
     if q.shape[:-1] not in ((1,), batch):
         raise ShapeError(f"seeds have shape {tuple(q.shape)}; they must be ({chain.nq},) or {(*batch, chain.nq)}")
-    low, high = (np.array(bound) for bound in chain.get_joint_limits())
     rows = q.detach().reshape(math.prod(q.shape[:-1]), 1, chain.nq).to("cpu", torch.float64).numpy()
+    low, high = (np.array(bound) for bound in bounds)
     return np.ascontiguousarray(np.maximum(np.minimum(rows, high), low))
 
 
@@ -162,9 +173,11 @@ def _sort_by_distance(out: Output, seeds: np.ndarray, problem: Problem) -> None:
     out.status[:] = np.take_along_axis(out.status, order, 1)
 
 
-def _result(chain: Chain, tree: Tree, batch: torch.Size, call: Options, out: Output, k: int) -> IKResult:
+def _result(
+    chain: Chain, tree: Tree, batch: torch.Size, call: Options, out: Output, k: int, bounds: Bounds
+) -> IKResult:
     """Judge what is returned, in the dtype in which it is returned, by the forward kinematics of the chain."""
-    q = _inside(torch.from_numpy(out.solutions[:, :k]), chain)
+    q = _inside(torch.from_numpy(out.solutions[:, :k]), chain.dtype, bounds)
     exact = TreeTensors.make(tree, torch.float64, torch.device("cpu"))
     poses = kinematics.forward_kinematics(q.double(), exact)[0]
     flat = torch.cat([poses[..., :3, :3].flatten(-2), poses[..., :3, 3]], -1).numpy()
@@ -187,10 +200,10 @@ def _result(chain: Chain, tree: Tree, batch: torch.Size, call: Options, out: Out
     )
 
 
-def _inside(q: torch.Tensor, chain: Chain) -> torch.Tensor:
-    """Round to the chain's dtype, towards the inside where rounding would leave the limits."""
-    rounded = q.to(chain.dtype)
-    low, high = (torch.tensor(bound, dtype=torch.float64) for bound in chain.get_joint_limits())
+def _inside(q: torch.Tensor, dtype: torch.dtype, bounds: Bounds) -> torch.Tensor:
+    """Round to a dtype, towards the inside where rounding would leave the limits."""
+    rounded = q.to(dtype)
+    low, high = (torch.tensor(bound, dtype=torch.float64) for bound in bounds)
     infinity = torch.full_like(rounded, math.inf)
     rounded = torch.where((rounded.double() > high) & (q <= high), torch.nextafter(rounded, -infinity), rounded)
     return torch.where((rounded.double() < low) & (q >= low), torch.nextafter(rounded, infinity), rounded)

@@ -24,18 +24,26 @@ _PACKAGE = Path(__file__).parent.parent
 FASTMATH = {"contract", "reassoc", "arcp", "afn", "nsz"}
 
 
-def jit(function: Callable) -> Callable:
-    """Compile a kernel: it releases the GIL and is cached on disk where that is possible."""
+def kernel(function: Callable) -> Callable:
+    """Compile a function that Python calls: it releases the GIL and is cached on disk where that is possible."""
     return _compile(function, fastmath=FASTMATH)
 
 
+def jit(function: Callable) -> Callable:
+    """Compile a function that only kernels call."""
+    return _compile(function, fastmath=FASTMATH, **_INNER)
+
+
 def jit_exact(function: Callable) -> Callable:
-    """Compile a function whose rounding must stay as written."""
-    return _compile(function, fastmath={"contract"})
+    """Compile a function that only kernels call and whose rounding must stay as written."""
+    return _compile(function, fastmath={"contract"}, **_INNER)
 
 
-def _compile(function: Callable, fastmath: set[str]) -> Callable:
-    options = dict(nogil=True, fastmath=fastmath, error_model="numpy", boundscheck=False)
+_INNER = dict(no_cpython_wrapper=True, no_cfunc_wrapper=True)  # wrappers for Python would double the compile time
+
+
+def _compile(function: Callable, **options: object) -> Callable:
+    options |= dict(nogil=True, error_model="numpy", boundscheck=False)
     if _CACHE_FOLDER is None:
         return numba.njit(**options)(function)
     previous, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(_CACHE_FOLDER)

@@ -28,7 +28,7 @@ from ..tree import (
     TURN,
     V_COLUMN,
 )
-from .compilation import jit
+from .compilation import jit, kernel
 from .scalar import SINCOS_RANGE, axis_rotation, cross, quaternion_rotation, sincos
 
 LANES = 64
@@ -140,7 +140,7 @@ def _forward_block(q, begin, constants, layout, pose, motion, local):
             _compose(pose[parent], local, pose[node])
 
 
-@jit
+@kernel
 def forward_slice(q, constants, layout, frame_nodes, out, begin, end):
     """Write `T_root_frame` into out (n_frames, n, 16) for the configurations begin .. end."""
     pose = np.empty((layout.shape[0], 12, LANES), q.dtype)
@@ -231,7 +231,7 @@ def _free_gradient(c, parent, root, wrench, start, count, column, grad_q):
             grad_q[start + lane, column + k] += c[k] * fx + c[3 + k] * fy + c[6 + k] * fz
 
 
-@jit
+@kernel
 def backward_slice(q, constants, layout, frame_nodes, grad_out, grad_q, begin, end):
     """Add dL/dq to grad_q (n, nq), given dL/dT grad_out (n_frames, n, 16): one sweep from the leaves to the root.
 
@@ -289,7 +289,7 @@ def _slide_column(ax, ay, az, here, start, lane, column, scale, jacobian):
         row[i, column] += scale * (here[3 * i, lane] * ax + here[3 * i + 1, lane] * ay + here[3 * i + 2, lane] * az)
 
 
-@jit
+@kernel
 def jacobian_slice(q, constants, layout, node, locations, jacobian, begin, end):
     """Add the world-aligned Jacobian [v; w] at a point of a frame to jacobian (n, 6, nv).
 
