@@ -24,14 +24,14 @@ endif
 
 ifeq ($(ROS),installed)
   KIND := $(ROS_DISTRO)
-  NUMPY := $(VENV)/numpy.txt
+  CONSTRAINTS := $(VENV)/constraints.txt
   ROS_STEP :=
   export AMENT_PREFIX_PATH := $(VENV):$(AMENT_PREFIX_PATH)
   export LD_LIBRARY_PATH := $(VENV)/lib:$(LD_LIBRARY_PATH)
   CMAKE_ARGUMENTS :=
 else
   KIND := plain
-  NUMPY := requirements/numpy.txt
+  CONSTRAINTS := requirements/constraints.txt
   ROS_STEP := $(VENV)/.ros
   unexport PYTHONPATH LD_LIBRARY_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE ROS_DISTRO CMAKE_PREFIX_PATH COLCON_PREFIX_PATH
   export AMENT_PREFIX_PATH := $(VENV)
@@ -51,7 +51,7 @@ LINKED := $(VENV)/.linked-$(shell find pk_core pk_ros scripts launch config -typ
 
 # Run a command quietly: what it says goes to the log, whose end is shown if it fails.
 QUIETLY = quietly() { "$$@" >> $(VENV)/log 2>&1 || { tail -n 30 $(VENV)/log >&2; echo "pk: failed; all of it is in $(VENV)/log" >&2; return 1; }; }; quietly
-INSTALL = $(QUIETLY) $(VENV)/bin/python -m pip install -q -c $(NUMPY)
+INSTALL = $(QUIETLY) $(VENV)/bin/python -m pip install -q -c $(CONSTRAINTS)
 
 .PHONY: help demo test bench lint interfaces clean
 
@@ -96,11 +96,11 @@ $(MADE):
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(if $(filter installed,$(ROS)),--system-site-packages) $(VENV)
 ifeq ($(ROS),installed)
-	@$(PYTHON) -c 'import numpy; print("numpy<%d" % (int(numpy.__version__.split(".")[0]) + 1))' > $(NUMPY)
+	@$(PYTHON) -c 'import numpy; print("numpy<%d" % (int(numpy.__version__.split(".")[0]) + 1))' > $(CONSTRAINTS)
 endif
 	@touch $(VENV)/COLCON_IGNORE $@
 
-$(VENV)/.runtime: requirements/runtime.txt requirements/numpy.txt $(MADE)
+$(VENV)/.runtime: requirements/runtime.txt requirements/constraints.txt $(MADE)
 	@echo "pk: installing torch, numba and lxml (some minutes the first time)"
 	@$(INSTALL) -r $<
 	@touch $@
