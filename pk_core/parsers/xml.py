@@ -20,7 +20,7 @@ from ..errors import ParseError
 from .text import decode
 
 MAX_DEPTH: Final = 20_000
-MAX_ELEMENTS: Final = 1_000_000  # about 400 MB
+MAX_ELEMENTS: Final = 500_000  # about 200 MB
 
 _ENTITY = re.compile(r"""[&%](?!(?:amp|lt|gt|quot|apos);)[^\s#&%;<>"']+;""")
 
