@@ -57,8 +57,9 @@ def move_rows(T_a_b: np.ndarray, rows_b: np.ndarray) -> np.ndarray:
     """Express pose rows (*batch, 7) given in frame b in frame a; a quaternion keeps its length, a zero one stays so."""
     x, y, z, w = rows_from_matrices(T_a_b)[3:]
     product = np.array([[w, -z, y, x], [z, w, -x, y], [-y, x, w, z], [-x, -y, -z, w]])  # q -> T_a_b's quaternion * q
-    xyz = rows_b[..., :3] @ T_a_b[:3, :3].T + T_a_b[:3, 3]
-    return np.concatenate((xyz, rows_b[..., 3:] @ product.T), axis=-1)
+    with np.errstate(invalid="ignore"):  # rows with infinities become NaN, as they should
+        xyz = rows_b[..., :3] @ T_a_b[:3, :3].T + T_a_b[:3, 3]
+        return np.concatenate((xyz, rows_b[..., 3:] @ product.T), axis=-1)
 
 
 def inverse(T: np.ndarray) -> np.ndarray:

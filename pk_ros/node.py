@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import functools
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,6 @@ from geometry_msgs.msg import Pose, TransformStamped
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
-from rclpy.handle import InvalidHandle
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -72,23 +73,27 @@ class KinematicsNode(Node):
     """Serve the kinematics of one robot. See `parameters.PARAMETERS` for what can be set."""
 
     def __init__(self, **options: Any) -> None:
+        self._at_end = ExitStack()  # first of all: rclpy destroys a node that could not be made, too
         super().__init__("kinematics", **options)
         values = self._declare_parameters()
         self._facts = Facts(device=values["device"])
         self._model: ServedModel | None = None
         self._joints: JointTable | None = None
         self._said: Diagnosis | None = None
+        self._waking = threading.Lock()
+        self._wake = self.create_guard_condition(self._on_wake)
         self._reader = DescriptionReader(values["device"], self._trigger)
         self._solvers = ThreadPoolExecutor(2, "pk_solver")
-        self._wake = self.create_guard_condition(self._on_wake)
+        self._at_end.callback(self._forget_guard)
+        self._at_end.callback(self._reader.close)
+        self._at_end.callback(self._solvers.shutdown, wait=False, cancel_futures=True)
         self._service_group = ReentrantCallbackGroup()
         self._connect(values)
         self._offer_first(values)
 
     def destroy_node(self) -> None:
         """Stop the threads, without waiting for what they are at, then the rest."""
-        self._reader.close()
-        self._solvers.shutdown(wait=False, cancel_futures=True)
+        self._at_end.close()
         super().destroy_node()
 
     # --- start --------------------------------------------------------------------------------------------------------
@@ -156,10 +161,14 @@ class KinematicsNode(Node):
         self._reader.offer(message.data, "the topic robot_description")
 
     def _trigger(self) -> None:
-        try:
-            self._wake.trigger()
-        except InvalidHandle:
-            pass  # the node has been destroyed meanwhile
+        """Wake the executor; called on any thread, which may outlive the node."""
+        with self._waking:
+            if self._wake is not None:
+                self._wake.trigger()
+
+    def _forget_guard(self) -> None:
+        with self._waking:
+            self._wake = None
 
     @_never_raises
     def _on_wake(self) -> None:

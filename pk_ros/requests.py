@@ -128,16 +128,21 @@ def read_options(request: Any, defaults: Defaults, names: tuple[str, ...]) -> pk
         position_tolerance=_positive("position_tolerance", request.position_tolerance, defaults.position_tolerance),
         rotation_tolerance=_positive("rotation_tolerance", request.rotation_tolerance, defaults.rotation_tolerance),
         timeout=_positive("timeout", seconds(request.timeout), defaults.timeout),
-        random_seed=int(request.random_seed),
+        random_seed=_signed(int(request.random_seed)),
         **chosen,
     )
 
 
+def _signed(number: int) -> int:
+    """Read the 64 bits of an unsigned number as a signed one: the solver's kernel takes those."""
+    return number - 2**64 if number >= 2**63 else number
+
+
 def _weights(weights: np.ndarray) -> tuple[float, ...]:
-    if len(weights) != 6 or not np.isfinite(weights).all() or (weights < 0.0).any():
+    if len(weights) != 6 or not np.isfinite(weights).all() or (weights < 0.0).any() or not weights.any():
         raise Refusal(
             ErrorCode.INVALID_GOAL_CONSTRAINTS,
-            f"weights must be none or 6 numbers (x y z rx ry rz) of 0 and more, not {weights[:10].tolist()}",
+            f"weights must be none or 6 numbers (x y z rx ry rz) of 0 and more, not all 0, not {weights[:10].tolist()}",
         )
     return tuple(weights.tolist())
 

@@ -43,7 +43,7 @@ class ServedModel:
         silent: names of joints that are no coordinate: fixed joints and mimics.
     """
 
-    text: str
+    text: str = field(repr=False)
     robot: Robot
     chain: pk.Chain
     columns: tuple[str, ...]

@@ -164,8 +164,8 @@ def _solve(
     device = model.chain.device
     result = pk.solve_ik(
         serial,
-        torch.fromarray_from_tensor(wxyz_rows(targets)).to(device),
-        seeds=None if seeds is None else torch.fromarray_from_tensor(seeds).to(device),
+        torch.from_numpy(wxyz_rows(targets)).to(device),
+        seeds=None if seeds is None else torch.from_numpy(seeds).to(device),
         num_solutions=num_solutions,
         options=replace(options, timeout=left),
     )
@@ -174,17 +174,19 @@ def _solve(
 
 def _ik_answer(names: tuple[str, ...], result: Any, solver_time: float) -> IKAnswer:
     failed = int((~result.converged_any).sum())
+    status = array_from_tensor(result.status, np.uint8)
+    iterations = array_from_tensor(result.iterations, np.uint32).reshape(len(status), -1)
     return IKAnswer(
         joint_names=names,
         positions=array_from_tensor(result.solutions, np.float64),
-        status=array_from_tensor(result.status, np.uint8),
+        status=status,
         num_found=array_from_tensor(result.n_solutions, np.uint32),
         position_errors=array_from_tensor(result.position_error, np.float64),
         rotation_errors=array_from_tensor(result.rotation_error, np.float64),
-        iterations=array_from_tensor(result.iterations, np.uint32),
+        iterations=np.broadcast_to(iterations, status.shape),
         solver_time=solver_time,
         error_code=ErrorCode.NO_IK_SOLUTION if failed else ErrorCode.SUCCESS,
-        message=f"{failed} of {len(result.status)} targets did not converge" if failed else "",
+        message=f"{failed} of {len(status)} targets did not converge" if failed else "",
     )
 
 

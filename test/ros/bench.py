@@ -6,11 +6,13 @@ No thread spins in the background: nothing runs at the end of a test that could 
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +25,10 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+
+with warnings.catch_warnings():  # what ROS imports at the first message type warns on newer Pythons
+    warnings.simplefilter("ignore")
+    import rosidl_generator_py  # noqa: F401
 
 REPOSITORY = Path(__file__).parents[2]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
@@ -87,8 +93,6 @@ def kinematics_node(folder: Path, namespace: str, **parameters: str | bool | int
 
 def _yaml(value: str | bool | int | float) -> str:
     """Write a scalar: in double quotes, with the escapes that YAML and JSON share."""
-    import json
-
     return json.dumps(value)
 
 

@@ -1,4 +1,4 @@
-"""The ROS tests keep to themselves: an own domain on this machine only, discovery that is quick, logs in a folder of theirs."""
+"""The ROS tests keep to themselves: an own domain on this machine only, quick discovery, logs in a folder of theirs."""
 
 from __future__ import annotations
 
@@ -35,5 +35,6 @@ def panda_bench(panda_node: object) -> Iterator[object]:
     """A node of the test's own beside `panda_node`."""
     from bench import Bench
 
+    assert panda_node.running, panda_node.output
     with Bench("/panda") as bench:
         yield bench
