@@ -22,6 +22,7 @@ CONVERGED, NOT_FOUND, LIMIT_BLOCKED, UNREACHABLE, STALLED, MAX_ITERATIONS, TIMEO
 
 TWO_PI = 2.0 * math.pi
 STEP_CAP = 1.0  # largest change of a joint in one step [rad] or [m]
+ROUNDS = 4  # solves of one step, each with more joints held at limits
 STILL = 1e-9  # a step smaller than this is standing still
 
 
@@ -31,8 +32,7 @@ class Problem(NamedTuple):
     kinds: np.ndarray  # (n,)
     columns: np.ndarray  # (n,) columns of q
     slots: np.ndarray  # (n,) which movable joint a node belongs to, -1 for none
-    constants: np.ndarray  # (n, 16)
-    tool: np.ndarray  # (12,)
+    constants: np.ndarray  # (n + 1, 16), the tool last
     movable: np.ndarray  # (m,) columns of q
     low: np.ndarray  # (m,) limits
     high: np.ndarray
@@ -79,13 +79,12 @@ class Output(NamedTuple):
 class Scratch(NamedTuple):
     """Room for one thread: n nodes, m joints."""
 
+    motions: np.ndarray  # (3, n)
     axes: np.ndarray  # (n, 6)
     tip: np.ndarray  # (12,)
     J: np.ndarray  # (m, 6)
     e: np.ndarray  # (6,)
     rest: np.ndarray  # (6,) the error that held joints leave
-    A: np.ndarray  # (6, 6)
-    y: np.ndarray  # (6,)
     dq: np.ndarray  # (m,)
     step: np.ndarray  # (m,)
     held: np.ndarray  # (m,)
@@ -95,54 +94,58 @@ class Scratch(NamedTuple):
 
 
 @jit
-def _walk(q, kinds, columns, constants, tool, axes, tip):
+def _row_times(a0, a1, a2, m):
+    """Give a row times a matrix of nine."""
+    return a0 * m[0] + a1 * m[3] + a2 * m[6], a0 * m[1] + a1 * m[4] + a2 * m[7], a0 * m[2] + a1 * m[5] + a2 * m[8]
+
+
+@jit
+def _load_motions(q, kinds, columns, constants, motions):
+    """Fill motions (3, n) with sin, cos and slide of the scalar nodes; apart from the walk, so that it is vectorised."""
+    sines, cosines, slides = motions[0], motions[1], motions[2]
+    for i in range(kinds.shape[0]):
+        value = constants[i, P_MULTIPLIER] * q[columns[i]] + constants[i, P_OFFSET]
+        cosines[i] = constants[i, P_TURN] * value
+        slides[i] = constants[i, P_SLIDE] * value
+    for i in range(kinds.shape[0]):
+        sines[i], cosines[i] = sincos(cosines[i])
+
+
+@jit
+def _walk(q, kinds, columns, constants, motions, axes, tip):
     """Fill axes (n, 6): axis and a point on it of each node, and tip (12): rotation by rows, position; root frame."""
+    _load_motions(q, kinds, columns, constants, motions)
     r00, r01, r02, r10, r11, r12, r20, r21, r22 = 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0
     px, py, pz = 0.0, 0.0, 0.0
     n = kinds.shape[0]
     for i in range(n + 1):
-        c = constants[i] if i < n else tool
-        px, py, pz = (
-            px + r00 * c[9] + r01 * c[10] + r02 * c[11],
-            py + r10 * c[9] + r11 * c[10] + r12 * c[11],
-            pz + r20 * c[9] + r21 * c[10] + r22 * c[11],
-        )
-        r00, r01, r02 = (
-            r00 * c[0] + r01 * c[3] + r02 * c[6], r00 * c[1] + r01 * c[4] + r02 * c[7], r00 * c[2] + r01 * c[5] + r02 * c[8],
+        x, y, z = constants[i, 9], constants[i, 10], constants[i, 11]
+        px, py, pz = px + r00 * x + r01 * y + r02 * z, py + r10 * x + r11 * y + r12 * z, pz + r20 * x + r21 * y + r22 * z
+        c = (
+            constants[i, 0], constants[i, 1], constants[i, 2], constants[i, 3], constants[i, 4],
+            constants[i, 5], constants[i, 6], constants[i, 7], constants[i, 8],
         )  # fmt: skip
-        r10, r11, r12 = (
-            r10 * c[0] + r11 * c[3] + r12 * c[6], r10 * c[1] + r11 * c[4] + r12 * c[7], r10 * c[2] + r11 * c[5] + r12 * c[8],
-        )  # fmt: skip
-        r20, r21, r22 = (
-            r20 * c[0] + r21 * c[3] + r22 * c[6], r20 * c[1] + r21 * c[4] + r22 * c[7], r20 * c[2] + r21 * c[5] + r22 * c[8],
-        )  # fmt: skip
-        if i == n:
+        r00, r01, r02 = _row_times(r00, r01, r02, c)
+        r10, r11, r12 = _row_times(r10, r11, r12, c)
+        r20, r21, r22 = _row_times(r20, r21, r22, c)
+        if i == n:  # the tool does not move
             break
-        column = columns[i]
         if kinds[i] == SCALAR:
-            value = c[P_MULTIPLIER] * q[column] + c[P_OFFSET]
-            if c[P_TURN] != 0.0:
-                s, k = sincos(c[P_TURN] * value)
-                r00, r01 = r00 * k + r01 * s, r01 * k - r00 * s
-                r10, r11 = r10 * k + r11 * s, r11 * k - r10 * s
-                r20, r21 = r20 * k + r21 * s, r21 * k - r20 * s
-            along = c[P_SLIDE] * value
+            s, k, along = motions[0, i], motions[1, i], motions[2, i]
+            r00, r01 = r00 * k + r01 * s, r01 * k - r00 * s
+            r10, r11 = r10 * k + r11 * s, r11 * k - r10 * s
+            r20, r21 = r20 * k + r21 * s, r21 * k - r20 * s
             px, py, pz = px + r02 * along, py + r12 * along, pz + r22 * along
         else:
+            column = columns[i]
             if kinds[i] == FREE:
                 x, y, z = q[column], q[column + 1], q[column + 2]
                 px, py, pz = px + r00 * x + r01 * y + r02 * z, py + r10 * x + r11 * y + r12 * z, pz + r20 * x + r21 * y + r22 * z
                 column += 3
-            m = quaternion_rotation(q[column], q[column + 1], q[column + 2], q[column + 3])
-            r00, r01, r02 = (
-                r00 * m[0] + r01 * m[3] + r02 * m[6], r00 * m[1] + r01 * m[4] + r02 * m[7], r00 * m[2] + r01 * m[5] + r02 * m[8],
-            )  # fmt: skip
-            r10, r11, r12 = (
-                r10 * m[0] + r11 * m[3] + r12 * m[6], r10 * m[1] + r11 * m[4] + r12 * m[7], r10 * m[2] + r11 * m[5] + r12 * m[8],
-            )  # fmt: skip
-            r20, r21, r22 = (
-                r20 * m[0] + r21 * m[3] + r22 * m[6], r20 * m[1] + r21 * m[4] + r22 * m[7], r20 * m[2] + r21 * m[5] + r22 * m[8],
-            )  # fmt: skip
+            c = quaternion_rotation(q[column], q[column + 1], q[column + 2], q[column + 3])
+            r00, r01, r02 = _row_times(r00, r01, r02, c)
+            r10, r11, r12 = _row_times(r10, r11, r12, c)
+            r20, r21, r22 = _row_times(r20, r21, r22, c)
         axes[i, 0], axes[i, 1], axes[i, 2], axes[i, 3], axes[i, 4], axes[i, 5] = r02, r12, r22, px, py, pz
     tip[0], tip[1], tip[2], tip[3], tip[4], tip[5], tip[6], tip[7], tip[8] = r00, r01, r02, r10, r11, r12, r20, r21, r22
     tip[9], tip[10], tip[11] = px, py, pz
@@ -194,13 +197,12 @@ def _fill_jacobian(kinds, slots, constants, axes, tip, J):
         ax, ay, az = axes[i, 0], axes[i, 1], axes[i, 2]
         x, y, z = tip[9] - axes[i, 3], tip[10] - axes[i, 4], tip[11] - axes[i, 5]
         turn, slide = constants[i, P_MULTIPLIER] * constants[i, P_TURN], constants[i, P_MULTIPLIER] * constants[i, P_SLIDE]
-        row = J[slot]
-        row[0] += turn * (ay * z - az * y) + slide * ax
-        row[1] += turn * (az * x - ax * z) + slide * ay
-        row[2] += turn * (ax * y - ay * x) + slide * az
-        row[3] += turn * ax
-        row[4] += turn * ay
-        row[5] += turn * az
+        J[slot, 0] += turn * (ay * z - az * y) + slide * ax
+        J[slot, 1] += turn * (az * x - ax * z) + slide * ay
+        J[slot, 2] += turn * (ax * y - ay * x) + slide * az
+        J[slot, 3] += turn * ax
+        J[slot, 4] += turn * ay
+        J[slot, 5] += turn * az
 
 
 @jit
@@ -214,7 +216,7 @@ def _weigh(weights, tip, J, e):
     position = rotation = 0.0
     for row in range(J.shape[0] + 1):
         v = J[row] if row < J.shape[0] else e
-        for h in range(0, 6, 3):
+        for h in (0, 3):
             x, y, z = v[h], v[h + 1], v[h + 2]
             v[h], v[h + 1], v[h + 2] = (
                 tip[0] * x + tip[3] * y + tip[6] * z,
@@ -231,44 +233,77 @@ def _weigh(weights, tip, J, e):
 
 
 @jit
-def _damped_step(J, e, held, damping, A, y, dq):
-    """Fill dq = J_f^T (J_f J_f^T + damping I)^-1 e over the joints that are not held, by Cholesky."""
-    m = J.shape[0]
-    for i in range(6):
-        for j in range(i + 1):
-            A[i, j] = 0.0
-    for k in range(m):
-        if not held[k]:
-            row = J[k]
-            for i in range(6):
-                for j in range(i + 1):
-                    A[i, j] += row[i] * row[j]
-    for i in range(6):
-        A[i, i] += damping
-        for j in range(i):
-            total = A[i, j]
-            for k in range(j):
-                total -= A[i, k] * A[j, k]
-            A[i, j] = total * A[j, j]
-        total = A[i, i]
-        for k in range(i):
-            total -= A[i, k] * A[i, k]
-        A[i, i] = 1.0 / math.sqrt(max(total, 1e-300))  # the inverse of the diagonal is kept
-    for i in range(6):
-        total = e[i]
-        for k in range(i):
-            total -= A[i, k] * y[k]
-        y[i] = total * A[i, i]
-    for i in range(5, -1, -1):
-        total = y[i]
-        for k in range(i + 1, 6):
-            total -= A[k, i] * y[k]
-        y[i] = total * A[i, i]
-    for k in range(m):
-        row = J[k]
-        dq[k] = 0.0 if held[k] else (
-            row[0] * y[0] + row[1] * y[1] + row[2] * y[2] + row[3] * y[3] + row[4] * y[4] + row[5] * y[5]
-        )  # fmt: skip
+def _factor3(a00, a10, a11, a20, a21, a22):
+    """Factor a symmetric 3x3 matrix as L D L^T: (l10, l20, l21, 1/d0, 1/d1, 1/d2)."""
+    i0 = 1.0 / a00
+    l10, l20 = a10 * i0, a20 * i0
+    i1 = 1.0 / (a11 - l10 * a10)
+    b21 = a21 - l20 * a10
+    l21 = b21 * i1
+    return l10, l20, l21, i0, i1, 1.0 / (a22 - l20 * a20 - l21 * b21)
+
+
+@jit
+def _solve3(f, x, y, z):
+    """Solve L D L^T u = (x, y, z) for a factor of `_factor3`."""
+    y -= f[0] * x
+    z -= f[1] * x + f[2] * y
+    z *= f[5]
+    y = y * f[4] - f[2] * z
+    return x * f[3] - f[0] * y - f[1] * z, y, z
+
+
+@jit
+def _solve_damped(J, e, held, damping):
+    """Solve (J_f J_f^T + damping I) y = e by blocks [[P, B^T], [B, R]], all in registers."""
+    p00 = p11 = p22 = r00 = r11 = r22 = damping
+    p10 = p20 = p21 = r10 = r20 = r21 = 0.0
+    b00 = b01 = b02 = b10 = b11 = b12 = b20 = b21 = b22 = 0.0
+    for k in range(J.shape[0]):
+        if held[k]:
+            continue
+        v0, v1, v2, w0, w1, w2 = J[k, 0], J[k, 1], J[k, 2], J[k, 3], J[k, 4], J[k, 5]
+        p00, p10, p11, p20, p21, p22 = p00 + v0 * v0, p10 + v1 * v0, p11 + v1 * v1, p20 + v2 * v0, p21 + v2 * v1, p22 + v2 * v2
+        r00, r10, r11, r20, r21, r22 = r00 + w0 * w0, r10 + w1 * w0, r11 + w1 * w1, r20 + w2 * w0, r21 + w2 * w1, r22 + w2 * w2
+        b00, b01, b02 = b00 + w0 * v0, b01 + w0 * v1, b02 + w0 * v2
+        b10, b11, b12 = b10 + w1 * v0, b11 + w1 * v1, b12 + w1 * v2
+        b20, b21, b22 = b20 + w2 * v0, b21 + w2 * v1, b22 + w2 * v2
+    P = _factor3(p00, p10, p11, p20, p21, p22)
+    x0, y0, z0 = _solve3(P, b00, b01, b02)  # the rows of B P^-1
+    x1, y1, z1 = _solve3(P, b10, b11, b12)
+    x2, y2, z2 = _solve3(P, b20, b21, b22)
+    S = _factor3(
+        r00 - (x0 * b00 + y0 * b01 + z0 * b02),
+        r10 - (x1 * b00 + y1 * b01 + z1 * b02),
+        r11 - (x1 * b10 + y1 * b11 + z1 * b12),
+        r20 - (x2 * b00 + y2 * b01 + z2 * b02),
+        r21 - (x2 * b10 + y2 * b11 + z2 * b12),
+        r22 - (x2 * b20 + y2 * b21 + z2 * b22),
+    )
+    e0, e1, e2, e3, e4, e5 = e[0], e[1], e[2], e[3], e[4], e[5]
+    u3, u4, u5 = _solve3(
+        S,
+        e3 - (x0 * e0 + y0 * e1 + z0 * e2),
+        e4 - (x1 * e0 + y1 * e1 + z1 * e2),
+        e5 - (x2 * e0 + y2 * e1 + z2 * e2),
+    )
+    u0, u1, u2 = _solve3(
+        P,
+        e0 - (b00 * u3 + b10 * u4 + b20 * u5),
+        e1 - (b01 * u3 + b11 * u4 + b21 * u5),
+        e2 - (b02 * u3 + b12 * u4 + b22 * u5),
+    )
+    return u0, u1, u2, u3, u4, u5
+
+
+@jit
+def _damped_step(J, e, held, damping, dq):
+    """Fill dq = J_f^T (J_f J_f^T + damping I)^-1 e; zero where a joint is held."""
+    y = _solve_damped(J, e, held, damping)
+    for k in range(J.shape[0]):
+        dq[k] = J[k, 0] * y[0] + J[k, 1] * y[1] + J[k, 2] * y[2] + J[k, 3] * y[3] + J[k, 4] * y[4] + J[k, 5] * y[5]
+        if held[k]:
+            dq[k] = 0.0
 
 
 @jit
@@ -278,19 +313,39 @@ def _copy(source, target):
 
 
 @jit
+def _largest(step):
+    largest = 0.0
+    for k in range(step.shape[0]):
+        largest = max(largest, abs(step[k]))
+    return largest
+
+
+@jit
+def _shorten(step, rest):
+    """Shorten a step, and the error it is to remove, to STEP_CAP."""
+    largest = _largest(step)
+    if largest > STEP_CAP:
+        scale = STEP_CAP / largest
+        for k in range(step.shape[0]):
+            step[k] *= scale
+        for i in range(6):
+            rest[i] *= scale
+
+
+@jit
 def _project_step(J, e, q, problem, damping, w):
     """Fill w.dq with a damped step that stays inside the limits; return whether a limit held a joint.
 
     A joint that the step would take past its limit goes to the limit and is held there; the others solve for what is
     left of the error, until no joint crosses.
     """
-    m = J.shape[0]
-    held, blocked = w.held, False
+    m, held, blocked = J.shape[0], w.held, False
     for k in range(m):
         held[k] = False
     _copy(e, w.rest)
-    for _ in range(m + 1):
-        _damped_step(J, w.rest, held, damping, w.A, w.y, w.step)
+    for _ in range(ROUNDS):
+        _damped_step(J, w.rest, held, damping, w.step)
+        _shorten(w.step, w.rest)
         crossed = False
         for k in range(m):
             if held[k]:
@@ -298,8 +353,7 @@ def _project_step(J, e, q, problem, damping, w):
             w.dq[k] = w.step[k]
             if problem.wraps[k]:
                 continue
-            here = q[problem.movable[k]]
-            room = (problem.high[k] if w.step[k] > 0.0 else problem.low[k]) - here
+            room = (problem.high[k] if w.step[k] > 0.0 else problem.low[k]) - q[problem.movable[k]]
             if abs(w.step[k]) > abs(room):
                 held[k], crossed, w.dq[k] = True, True, room
                 for i in range(6):
@@ -312,21 +366,16 @@ def _project_step(J, e, q, problem, damping, w):
 
 @jit
 def _apply_step(q, problem, dq):
-    """Add a step, shortened to STEP_CAP, to the joints that may move; return the largest change."""
-    largest = 0.0
-    for k in range(dq.shape[0]):
-        largest = max(largest, abs(dq[k]))
-    scale = min(1.0, STEP_CAP / max(largest, 1e-300))
+    """Add a step to the joints that may move; whole turns are taken off where the limits leave room for one."""
     for k in range(dq.shape[0]):
         column, low, high = problem.movable[k], problem.low[k], problem.high[k]
-        value = q[column] + scale * dq[k]
+        value = q[column] + dq[k]
         if problem.wraps[k]:
             if value > high or value > problem.start[k] + 1.5 * problem.span[k]:
                 value -= TWO_PI
             elif value < low or value < problem.start[k] - 0.5 * problem.span[k]:
                 value += TWO_PI
         q[column] = min(max(value, low), high)
-    return scale * largest
 
 
 @jit
@@ -338,7 +387,7 @@ def _attempt(q, target, row, problem, options, w):
     tolerance_p, tolerance_r = options.tolerances[row, 0], options.tolerances[row, 1]
     last, slow, blocked = math.inf, 0, False
     for iteration in range(options.max_iterations):
-        _walk(q, problem.kinds, problem.columns, problem.constants, problem.tool, w.axes, w.tip)
+        _walk(q, problem.kinds, problem.columns, problem.constants, w.motions, w.axes, w.tip)
         pose_error(w.tip, target, w.e)
         _fill_jacobian(problem.kinds, problem.slots, problem.constants, w.axes, w.tip, w.J)
         e = w.e
@@ -359,7 +408,8 @@ def _attempt(q, target, row, problem, options, w):
         if slow >= options.patience:
             return (LIMIT_BLOCKED if blocked else STALLED), iteration + 1
         blocked = _project_step(w.J, e, q, problem, options.damping + options.gain * squared, w)
-        if _apply_step(q, problem, w.dq) < STILL:
+        _apply_step(q, problem, w.dq)
+        if _largest(w.dq) < STILL:
             return (LIMIT_BLOCKED if blocked else STALLED), iteration + 1
     return MAX_ITERATIONS, options.max_iterations
 
@@ -451,8 +501,8 @@ def solve_slice(problem, options, seeds, out, begin, end):
     """Solve the targets begin .. end; see `solver.py` for what the records hold."""
     n, m = problem.kinds.shape[0], problem.movable.shape[0]
     w = Scratch(
-        np.empty((n, 6)), np.empty(12), np.empty((m, 6)), np.empty(6), np.empty(6), np.empty((6, 6)), np.empty(6),
-        np.empty(m), np.empty(m), np.empty(m, np.bool_), np.empty(options.base.shape[0]), np.empty(options.base.shape[0]), np.empty(3),
+        np.empty((3, n)), np.empty((n, 6)), np.empty(12), np.empty((m, 6)), np.empty(6), np.empty(6), np.empty(m), np.empty(m),
+        np.empty(m, np.bool_), np.empty(options.base.shape[0]), np.empty(options.base.shape[0]), np.empty(3),
     )  # fmt: skip
     for row in range(begin, end):
         if options.valid[row]:

@@ -63,9 +63,9 @@ class IKOptions:
     timeout: float | None = None
     random_seed: int = 0
     distinct: float = 0.05
-    patience: int = 5
+    patience: int = 6
     damping: float = 1e-7
-    gain: float = 1e-3
+    gain: float = 3e-2
 
     def __post_init__(self) -> None:
         for name in ("position_tolerance", "rotation_tolerance"):

@@ -15,13 +15,13 @@ P_TURN, P_SLIDE, P_MULTIPLIER, P_OFFSET = 12, 13, 14, 15
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Moving nodes in order, then the tool.
+    """Moving nodes in order.
 
     Attributes:
         kinds: (n,) int64, SCALAR, BALL or FREE.
         columns: (n,) int64, first column of q.
-        constants: (n, 16) float64: origin with z along the axis, then turn, slide, multiplier, offset.
-        tool: (12,) float64, from the last node to the tip: rotation by rows, then position [m].
+        constants: (n + 1, 16) float64: origin (rotation by rows, position [m]) with z along the axis, then turn, slide,
+            multiplier, offset; the last row is the tool, from the last node to the tip.
         reach: no configuration takes the tip further than this from `shoulder` [m]; infinite with an unlimited slide.
         shoulder: (3,) a point that no coordinate of the path moves, in the root frame [m].
     """
@@ -29,7 +29,6 @@ class Path:
     kinds: np.ndarray
     columns: np.ndarray
     constants: np.ndarray
-    tool: np.ndarray
     shoulder: np.ndarray
     reach: float
 
@@ -47,15 +46,13 @@ def make_path(tree: Tree, low: np.ndarray, high: np.ndarray) -> Path:
         columns.append(row[Q_COLUMN])
         constants.append(np.concatenate([_flat(pending @ turn), c[AXIS + 3 : OFFSET + 1]]))
         pending = turn.T
-    table = np.array(constants).reshape(-1, 16)
-    shoulder = table[0, POSITION : POSITION + 3].copy() if len(table) else np.zeros(3)
+    table = np.array([*constants, np.concatenate([_flat(pending), np.zeros(4)])])
     return Path(
         kinds=np.array(kinds, dtype=np.int64),
         columns=np.array(columns, dtype=np.int64),
         constants=table,
-        tool=_flat(pending),
-        shoulder=shoulder,
-        reach=_reach(kinds, columns, table, pending, low, high),
+        shoulder=table[0, POSITION : POSITION + 3].copy(),
+        reach=_reach(kinds, columns, table, low, high),
     )
 
 
@@ -71,9 +68,9 @@ def movable_columns(tree: Tree, path: Path, locked: set[str]) -> np.ndarray:
     return np.array(sorted(on_path - held), dtype=np.int64)
 
 
-def _reach(kinds: list, columns: list, table: np.ndarray, tool: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
+def _reach(kinds: list, columns: list, table: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
     """Add up the links and the longest slides beyond the first node: a bound by the triangle inequality."""
-    total = float(np.linalg.norm(tool[:3, 3]) + np.linalg.norm(table[1:, POSITION : POSITION + 3], axis=1).sum())
+    total = float(np.linalg.norm(table[1:, POSITION : POSITION + 3], axis=1).sum())
     for kind, column, c in zip(kinds, columns, table):
         if kind != SCALAR:
             return float("inf")

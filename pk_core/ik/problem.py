@@ -40,7 +40,6 @@ def make_problem(tree: Tree, locked: frozenset[str], bounds: tuple[tuple[float, 
         columns=path.columns,
         slots=np.array(slots, dtype=np.int64),
         constants=path.constants,
-        tool=path.tool,
         movable=movable,
         low=low,
         high=high,
@@ -57,7 +56,7 @@ def make_problem(tree: Tree, locked: frozenset[str], bounds: tuple[tuple[float, 
 
 def _turns(path: Path, column: int) -> bool:
     """Say whether a whole turn of this coordinate gives the same pose."""
-    rows = path.constants[(path.kinds == SCALAR) & (path.columns == column)]
+    rows = path.constants[:-1][(path.kinds == SCALAR) & (path.columns == column)]
     turned = np.abs(rows[:, P_TURN] * rows[:, P_MULTIPLIER])
     return bool(np.all(rows[:, P_SLIDE] == 0) and np.allclose(turned, np.round(turned)) and turned.any())
 

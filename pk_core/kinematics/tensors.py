@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -18,23 +17,27 @@ class TreeTensors:
     Attributes:
         tree: the float64 source.
         constants: (n_nodes, 19) on the device, in the dtype of the chain.
+        constants_numpy: the same memory as the CPU kernels take it, None on other devices.
+        layout, frame_nodes: those of the tree as plain integers: torch.compile unrolls a loop over them.
     """
 
     tree: Tree
     constants: torch.Tensor
+    constants_numpy: np.ndarray | None
+    layout: list[list[int]]
+    frame_nodes: list[int]
 
     @staticmethod
     def make(tree: Tree, dtype: torch.dtype, device: torch.device) -> TreeTensors:
         """Round the float64 constants of a tree once, to this dtype."""
-        return TreeTensors(tree, torch.as_tensor(tree.constants).to(device=device, dtype=dtype))
+        constants = torch.as_tensor(tree.constants).to(device=device, dtype=dtype)
+        in_kernels = device.type == "cpu" and dtype in (torch.float32, torch.float64)
+        array = constants.numpy() if in_kernels else None
+        return TreeTensors(tree, constants, array, tree.layout.tolist(), tree.frame_nodes.tolist())
 
     def pruned(self, frame_names: tuple[str, ...]) -> TreeTensors:
         """Keep only the nodes that move these frames."""
         return TreeTensors.make(self.tree.pruned(frame_names), self.constants.dtype, self.constants.device)
-
-    def with_constants(self, constants: torch.Tensor) -> TreeTensors:
-        """Give the same tree with other constants."""
-        return replace(self, constants=constants)
 
     @property
     def nq(self) -> int:
@@ -45,18 +48,3 @@ class TreeTensors:
     def nv(self) -> int:
         """Number of velocities."""
         return self.tree.nv
-
-    @cached_property
-    def layout(self) -> list[list[int]]:
-        """Rows of `Tree.layout` as plain integers: torch.compile unrolls a loop over them."""
-        return self.tree.layout.tolist()
-
-    @cached_property
-    def frame_nodes(self) -> list[int]:
-        """The node of each frame."""
-        return self.tree.frame_nodes.tolist()
-
-    @cached_property
-    def constants_numpy(self) -> np.ndarray:
-        """The constants as the CPU kernels take them, sharing memory."""
-        return self.constants.detach().numpy()
