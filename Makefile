@@ -13,13 +13,15 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
+INTERPRETER := $(shell command -v $(PYTHON))
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 VENV := $(CURDIR)/.venv
 
 ROS := wheels
 ifneq ($(SKIP_ROS),)
   ROS := none
 else ifneq ($(ROS_DISTRO),)
-  ROS := $(shell $(PYTHON) -c 'import rclpy' 2>/dev/null && echo installed || echo wheels)
+  ROS := $(shell $(INTERPRETER) -c 'import rclpy' 2>/dev/null && echo installed || echo wheels)
 endif
 
 ifeq ($(ROS),installed)
@@ -42,7 +44,6 @@ export PATH := $(VENV)/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 # Another interpreter or another ROS makes another environment.
 MADE := $(VENV)/.python-$(VERSION)-$(KIND)
 INTERFACE_SOURCES := CMakeLists.txt package.xml $(wildcard cmake/* msg/* srv/*)
@@ -91,12 +92,12 @@ clean:
 	@rm -rf $(VENV)
 
 $(MADE):
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "pk: $(PYTHON) must be Python 3.10 or newer; PYTHON=... names another" >&2; exit 1; }
+	@$(or $(INTERPRETER),false) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "pk: $(PYTHON) is no Python 3.10 or newer; PYTHON=... names another" >&2; exit 1; }
 	@echo "pk: making .venv: Python $(VERSION), $(if $(filter installed,$(ROS)),ROS $(ROS_DISTRO) as installed,ROS from the package index)"
 	@rm -rf $(VENV)
-	@$(PYTHON) -m venv $(if $(filter installed,$(ROS)),--system-site-packages) $(VENV)
+	@$(INTERPRETER) -m venv $(if $(filter installed,$(ROS)),--system-site-packages) $(VENV)
 ifeq ($(ROS),installed)
-	@$(PYTHON) -c 'import numpy; print("numpy<%d" % (int(numpy.__version__.split(".")[0]) + 1))' > $(CONSTRAINTS)
+	@$(INTERPRETER) -c 'import numpy; print("numpy<%d" % (int(numpy.__version__.split(".")[0]) + 1))' > $(CONSTRAINTS)
 endif
 	@touch $(VENV)/COLCON_IGNORE $@
 
