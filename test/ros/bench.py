@@ -33,7 +33,7 @@ with warnings.catch_warnings():  # what ROS imports at the first message type wa
 REPOSITORY = Path(__file__).parents[2]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 BEST_EFFORT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
-PATIENCE = 30.0  # [s]; a node imports torch and may compile its kernels, on a machine that others use too
+PATIENCE = 100.0  # [s]; a node imports torch and may compile its kernels, on a machine that others use too
 
 _numbers = itertools.count()
 
@@ -81,14 +81,17 @@ class Program:
             self._process.wait()
 
 
-def kinematics_node(folder: Path, namespace: str, **parameters: str | bool | int | float) -> Program:
+def kinematics_node(
+    folder: Path, namespace: str, environment: dict[str, str] | None = None, **parameters: str | bool | int | float
+) -> Program:
     """Start the node in a namespace; parameters by name, `__` for the dot."""
     file = folder / f"parameters{next(_numbers)}.yaml"
     lines = [f"    {name.replace('__', '.')}: {_yaml(value)}\n" for name, value in parameters.items()]
     file.write_text("".join(["/**:\n  ros__parameters:\n", *lines]) if lines else "")
     log = folder / f"node{next(_numbers)}.log"
     arguments = ["--params-file", str(file)] if lines else []
-    return Program(log, "pk_ros.node", "--ros-args", "-r", f"__ns:={namespace}", *arguments)
+    names = ["--ros-args", "-r", f"__ns:={namespace}"]
+    return Program(log, "pk_ros.node", *names, *arguments, environment=environment)
 
 
 def _yaml(value: str | bool | int | float) -> str:

@@ -14,12 +14,12 @@ pytest.importorskip("pinocchio", reason="pin is the judge of these tests")
 
 from bench import BEST_EFFORT, Bench, Program, kinematics_node
 from oracle import PANDA, UR5E, Oracle, errors, matrix_row, pose_matrix, row_matrix
+from pk_ros.msg import LinkPoses
+from pk_ros.srv import ComputeFK, SolveIK
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, SetParameters
 
-from pk_ros.msg import LinkPoses
 from pk_ros.parameters import PARAMETERS
-from pk_ros.srv import ComputeFK, SolveIK
 
 ARM = [f"panda_joint{i}" for i in range(1, 8)]
 READY = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
@@ -77,7 +77,9 @@ def test_a_best_effort_publisher_is_heard(panda_bench: Bench, panda: Oracle) -> 
     check_poses(message, panda, dict(zip(panda.joints, q)))
 
 
-def test_bad_messages_are_named_and_do_not_stop_the_node(panda_node: Program, panda_bench: Bench, panda: Oracle) -> None:
+def test_bad_messages_are_named_and_do_not_stop_the_node(
+    panda_node: Program, panda_bench: Bench, panda: Oracle
+) -> None:
     arrived = panda_bench.collect(LinkPoses, "kinematics/link_poses")
     joint_states = panda_bench.joint_states()
     joint_states.poses_of(arrived, panda.joints, panda.random(1)[0])
@@ -239,7 +241,7 @@ def test_a_wrong_parameter_ends_the_node_with_its_name(tmp_path: Path) -> None:
 def test_a_description_that_is_latched_before_the_node_starts_is_served(tmp_path: Path, ur5e: Oracle) -> None:
     with Bench("/early") as bench:
         bench.latch_description(ur5e.text)
-        with kinematics_node(tmp_path, "/early") as program:
+        with kinematics_node(tmp_path, "/early", robot_file="/no/such.urdf") as program:  # named, then the topic serves
             arrived = bench.collect(LinkPoses, "kinematics/link_poses")
             joint_states = bench.joint_states()
             first = ur5e.joints[:3]
@@ -253,7 +255,11 @@ def test_a_description_that_is_latched_before_the_node_starts_is_served(tmp_path
             message = joint_states.poses_of(arrived, ur5e.joints[3:], q[3:])
             assert set(message.names) == set(ur5e.links)
             check_poses(message, ur5e, dict(zip(ur5e.joints, q)))
+            started = time.monotonic()
             assert program.stop(signal.SIGTERM) == 0, program.output
+            assert time.monotonic() - started < 5.0
+            assert "robot_file can't be read" in program.output
+            assert "/no/such.urdf" in program.output
 
 
 def test_a_node_without_a_description_says_so_until_one_comes(tmp_path: Path, ur5e: Oracle, panda: Oracle) -> None:
@@ -278,25 +284,15 @@ def test_a_node_without_a_description_says_so_until_one_comes(tmp_path: Path, ur
 
 
 def test_a_node_that_was_killed_serves_again_after_a_restart(tmp_path: Path, ur5e: Oracle) -> None:
+    request = SolveIK.Request(tip_link="tool0", target_array=matrix_row(ur5e.poses({})["tool0"]).tolist())
     with Bench("/restart") as bench:
         arrived = bench.collect(LinkPoses, "kinematics/link_poses")
         joint_states = bench.joint_states()
-        request = SolveIK.Request(tip_link="tool0", target_array=matrix_row(ur5e.poses({})["tool0"]).tolist())
         for seed in (1, 2):
             with kinematics_node(tmp_path, "/restart", robot_file=str(UR5E)) as program:
                 q = ur5e.random(1, seed=seed)[0]
                 check_poses(joint_states.poses_of(arrived, ur5e.joints, q), ur5e, dict(zip(ur5e.joints, q)))
                 response = bench.call(SolveIK, "kinematics/solve_ik", request)
                 assert response.error_code == SolveIK.Response.SUCCESS
-                arrived.clear()
                 assert program.stop(signal.SIGKILL) == -signal.SIGKILL
-
-
-def test_a_robot_file_that_is_missing_is_named_and_the_node_waits_for_the_topic(tmp_path: Path, ur5e: Oracle) -> None:
-    with Bench("/missing") as bench, kinematics_node(tmp_path, "/missing", robot_file="/no/such.urdf") as program:
-        bench.diagnosis("/no/such.urdf", level=2)
-        bench.latch_description(ur5e.text)
-        bench.diagnosis("serving ur5e")
-        started = time.monotonic()
-        assert program.stop(signal.SIGINT) == 0, program.output
-        assert time.monotonic() - started < 5.0
+                arrived.clear()

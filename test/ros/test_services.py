@@ -240,9 +240,8 @@ def test_a_base_link_leaves_only_the_joints_from_it_to_the_tip(
     q = oracle.random(1)[0]
     poses = oracle.poses(dict(zip(oracle.joints, q)))
     T_base_tip = np.linalg.inv(poses["panda_link3"]) @ poses[TIP]
-    answer = solve(
-        model, unseen, base_link="panda_link3", header=header("panda_link3"), target_array=matrix_row(T_base_tip).tolist()
-    )
+    row = matrix_row(T_base_tip).tolist()
+    answer = solve(model, unseen, base_link="panda_link3", header=header("panda_link3"), target_array=row)
     assert answer.joint_names == tuple(f"panda_joint{i}" for i in range(4, 8))
     assert answer.error_code == ErrorCode.SUCCESS
     solved = oracle.poses(dict(zip(answer.joint_names, answer.positions[0, 0])))

@@ -1,0 +1,84 @@
+"""/tf and /tf_static of the node. Where ROS is from the package index tf2_msgs is built first: it is in no wheel."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed: no ROS here")
+pytest.importorskip("pinocchio", reason="pin is the judge of these tests")
+
+from bench import REPOSITORY, Bench, Program, kinematics_node
+from oracle import PANDA, Oracle, row_matrix
+
+SOURCE = Path(__file__).parent / "tf2_msgs_package"
+
+
+@pytest.fixture(scope="module")
+def environment() -> dict[str, str]:
+    """What processes need to import tf2_msgs, which is built once, and again when its sources change."""
+    paths = [str(REPOSITORY), str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    if importlib.util.find_spec("tf2_msgs"):
+        return {"PYTHONPATH": os.pathsep.join(paths)}
+    files = sorted(file for file in SOURCE.rglob("*") if file.is_file())
+    key = hashlib.sha256(b"".join([sys.prefix.encode(), *(file.read_bytes() for file in files)])).hexdigest()[:16]
+    prefix = REPOSITORY / "build" / f"tf2_msgs-{key}"
+    if not (prefix / "complete").is_file():
+        build(prefix)
+    (package,) = prefix.glob("lib/python3*/site-packages")
+    libraries = [str(prefix / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
+    return {"PYTHONPATH": os.pathsep.join([*paths, str(package)]), "LD_LIBRARY_PATH": os.pathsep.join(libraries)}
+
+
+def build(prefix: Path) -> None:
+    binaries = f"{sys.prefix}/bin{os.pathsep}{os.environ['PATH']}"
+    for command in (
+        ["cmake", "-S", SOURCE, "-B", prefix / "build", f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DBUILD_TESTING=OFF",
+         f"-DCMAKE_PREFIX_PATH={sys.prefix}", f"-DCMAKE_PROJECT_INCLUDE={REPOSITORY / 'cmake' / 'ros_wheels.cmake'}"],
+        ["cmake", "--build", prefix / "build", "--target", "install", "--parallel"],
+    ):  # fmt: skip
+        done = subprocess.run(
+            command,
+            env=os.environ | {"PATH": binaries, "VIRTUAL_ENV": sys.prefix, "AMENT_PREFIX_PATH": sys.prefix},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    (prefix / "complete").touch()
+
+
+def test_moving_joints_go_to_tf_and_fixed_ones_to_tf_static(tmp_path: Path, environment: dict[str, str]) -> None:
+    oracle = Oracle(PANDA)
+    q = oracle.random(1)[0]
+    node = kinematics_node(tmp_path, "/tf_test", environment, robot_file=str(PANDA), publish_tf=True)
+    listener = Program(tmp_path / "listener.json", "tf_listener", environment=environment)
+    with node, listener, Bench("/tf_test") as bench:
+        joint_states = bench.joint_states()
+        while listener.running:
+            assert node.running, node.output
+            stamp = joint_states.send(oracle.joints, q)
+            bench.spin_for(0.05)
+        assert listener.wait() == 0, listener.output
+    said = json.loads(listener.output.splitlines()[-1])
+    assert {joint["child"] for joint in said["static"]} == {"panda_link8", "panda_hand", "panda_hand_tcp"}
+    assert {joint["child"] for joint in said["static"] + said["moving"]} == set(oracle.links) - {oracle.root}
+    assert all(0 < joint["stamp"][1] <= stamp for joint in said["moving"])
+    poses = oracle.poses(dict(zip(oracle.joints, q)))
+    for joint in said["static"] + said["moving"]:
+        wanted = np.linalg.inv(poses[joint["parent"]]) @ poses[joint["child"]]
+        assert np.allclose(row_matrix(joint["row"]), wanted, atol=1e-9), joint["child"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("tf2_msgs") is not None, reason="tf2_msgs is installed")
+def test_without_tf2_msgs_the_node_says_so_and_serves_the_rest(tmp_path: Path) -> None:
+    with kinematics_node(tmp_path, "/no_tf", robot_file=str(PANDA), publish_tf=True) as node, Bench("/no_tf") as bench:
+        bench.diagnosis("serving panda")
+        assert "tf2_msgs is not installed" in node.output
