@@ -68,12 +68,12 @@ def limits(tree: Tree) -> tuple[list[float], list[float]]:
 
 def random(tree: Tree, n: int, generator: torch.Generator | None) -> Tensor:
     """Draw n configurations (n, nq), float64: uniform inside the limits, in [-pi, pi] (rad or m) where there are none."""
-    low, high = (torch.tensor(bound, dtype=torch.float64) for bound in limits(tree))
+    low, high = (torch.tensor(bound, dtype=torch.float64, device="cpu") for bound in limits(tree))
     low = torch.where(low.isinf(), torch.where(high.isinf(), torch.full_like(low, -math.pi), high - 2 * math.pi), low)
     high = torch.where(high.isinf(), torch.where(low == -math.pi, torch.full_like(high, math.pi), low + 2 * math.pi), high)
-    q = low + (high - low) * torch.rand(n, tree.nq, dtype=torch.float64, generator=generator)
+    q = low + (high - low) * torch.rand(n, tree.nq, dtype=torch.float64, device="cpu", generator=generator)
     for columns in quaternion_columns(tree):
-        wxyz = torch.randn(n, 4, dtype=torch.float64, generator=generator)
+        wxyz = torch.randn(n, 4, dtype=torch.float64, device="cpu", generator=generator)
         q[:, columns] = wxyz / wxyz.norm(dim=-1, keepdim=True)
     return q
 

@@ -150,7 +150,7 @@ class PseudoInverseIK:
 
     def _solution(self, solutions: Tensor, errors: Tensor, converged: Tensor, iterations: Tensor) -> IKSolution:
         device = self.chain.device
-        near = errors <= torch.tensor([self.options.position_tolerance, self.options.rotation_tolerance])[:, None, None]
+        near = errors <= errors.new_tensor([self.options.position_tolerance, self.options.rotation_tolerance])[:, None, None]
         (near_pos, near_rot), converged = near.to(device), converged.to(device)
         return IKSolution(
             solutions=solutions,
@@ -171,9 +171,9 @@ class PseudoInverseIK:
 
 def _bounds(chain: SerialChain, joint_limits: Tensor | None, enforce: bool) -> Tensor:
     """Give the bounds (dof, 2) of solutions, float64: the chain's limits and the caller's together."""
-    bounds = torch.tensor(chain.get_joint_limits(), dtype=torch.float64).T
+    bounds = torch.tensor(chain.get_joint_limits(), dtype=torch.float64, device="cpu").T
     if not enforce:
-        return torch.tensor([[-torch.inf, torch.inf]], dtype=torch.float64).expand_as(bounds)
+        return torch.tensor([[-torch.inf, torch.inf]], dtype=torch.float64, device="cpu").expand_as(bounds)
     if joint_limits is None:
         return bounds
     if joint_limits.shape != bounds.shape:

@@ -106,7 +106,7 @@ def _seed_rows(chain: Chain, seeds: object, bounds: Bounds, batch: tuple[int, ..
 def _call(options: IKOptions, rows: np.ndarray, valid: np.ndarray, chain: Chain) -> Options:
     tolerances = np.empty((len(rows), 2))
     for column, name in enumerate(("position_tolerance", "rotation_tolerance")):
-        value = torch.as_tensor(getattr(options, name), dtype=torch.float64).cpu().numpy().reshape(-1)
+        value = np.asarray(_on_cpu(getattr(options, name)), dtype=float).reshape(-1)
         if len(value) not in (1, len(rows)):
             raise ShapeError(f"{name} has {len(value)} values; it must have one, or one for each of {len(rows)} targets")
         tolerances[:, column] = value
@@ -128,6 +128,10 @@ def _call(options: IKOptions, rows: np.ndarray, valid: np.ndarray, chain: Chain)
         random_seed=options.random_seed,
         stop=np.zeros(1, dtype=np.int64),
     )
+
+
+def _on_cpu(value: object) -> object:
+    return value.detach().cpu() if isinstance(value, torch.Tensor) else value
 
 
 def _output(n: int, k: int, nq: int) -> Output:
@@ -203,7 +207,7 @@ def _result(
 def _inside(q: torch.Tensor, dtype: torch.dtype, bounds: Bounds) -> torch.Tensor:
     """Round to a dtype, towards the inside where rounding would leave the limits."""
     rounded = q.to(dtype)
-    low, high = (torch.tensor(bound, dtype=torch.float64) for bound in bounds)
+    low, high = (torch.tensor(bound, dtype=torch.float64, device="cpu") for bound in bounds)
     infinity = torch.full_like(rounded, math.inf)
     rounded = torch.where((rounded.double() > high) & (q <= high), torch.nextafter(rounded, -infinity), rounded)
     return torch.where((rounded.double() < low) & (q >= low), torch.nextafter(rounded, infinity), rounded)

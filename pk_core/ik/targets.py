@@ -23,7 +23,7 @@ def as_poses(targets: object) -> tuple[torch.Size, np.ndarray, np.ndarray]:
     """
     if isinstance(targets, Transform3d):
         targets = targets.get_matrix()
-    tensor = targets.detach() if isinstance(targets, Tensor) else torch.as_tensor(np.asarray(targets))
+    tensor = targets.detach() if isinstance(targets, Tensor) else torch.as_tensor(np.asarray(targets), device="cpu")
     tensor = tensor.to(device="cpu", dtype=torch.float64)
     if tensor.shape[-2:] == (4, 4):
         batch, rows = tensor.shape[:-2], _from_matrices(tensor.reshape(-1, 4, 4).numpy())

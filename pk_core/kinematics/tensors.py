@@ -30,7 +30,7 @@ class TreeTensors:
     @staticmethod
     def make(tree: Tree, dtype: torch.dtype, device: torch.device) -> TreeTensors:
         """Round the float64 constants of a tree once, to this dtype."""
-        constants = torch.as_tensor(tree.constants).to(device=device, dtype=dtype)
+        constants = torch.from_numpy(tree.constants).to(device=device, dtype=dtype)
         in_kernels = device.type == "cpu" and dtype in (torch.float32, torch.float64)
         array = constants.numpy() if in_kernels else None
         return TreeTensors(tree, constants, array, tree.layout.tolist(), tree.frame_nodes.tolist())
