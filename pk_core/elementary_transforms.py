@@ -46,9 +46,10 @@ class Scale(Transform3d):
 
 
 class Rotate(Transform3d):
-    """Rotations by R: matrices `(*batch, 3, 3)`, quaternions wxyz `(*batch, 4)` or Euler angles XYZ `(*batch, 3)` [rad].
+    """Rotations by a matrix, a quaternion or Euler angles.
 
     Args:
+        R: matrices `(*batch, 3, 3)`, quaternions wxyz `(*batch, 4)` or Euler angles XYZ `(*batch, 3)` [rad].
         orthogonal_tol: taken for compatibility; values are not looked at, so that tracing and vmap work.
     """
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from .quaternion import quaternion_raw_multiply
 from .rotation import matrix_product, matrix_to_quaternion, stack_matrix
 from .shapes import require_trailing
-from .smooth import arctan2, norm
+from .smooth import arctan2, components, norm
 
 __all__ = ["euler_angles_to_matrix", "matrix_to_euler_angles", "quaternion_from_euler"]
 
@@ -27,37 +27,41 @@ def euler_angles_to_matrix(euler_angles: Tensor, convention: str) -> Tensor:
     """
     require_trailing("euler_angles", euler_angles, 3)
     _axes_of(convention)
-    turns = [axis_rotation(letter, angle) for letter, angle in zip(convention, euler_angles.unbind(-1))]
+    turns = [axis_rotation(letter, angle) for letter, angle in zip(convention, components(euler_angles), strict=True)]
     return reduce(matrix_product, turns)
 
 
 def matrix_to_euler_angles(matrix: Tensor, convention: str) -> Tensor:
     """Convert rotation matrices `(*batch, 3, 3)` to Euler angles `(*batch, 3)` [rad].
 
-    The outer angles lie in (-pi, pi], the middle one in [-pi/2, pi/2], or in [0, pi] where the first and last axis are equal.
-    In gimbal lock only the sum or difference of the outer angles is determined: the last is zero then, and the gradient is
-    finite. Near the lock the angles lose no precision, but their true derivatives grow without bound.
+    The outer angles lie in (-pi, pi], the middle one in [-pi/2, pi/2], or in [0, pi] where the first and last axis are
+    equal. In gimbal lock only the sum or difference of the outer angles is determined: the last is zero then, and the
+    gradient is finite. Near the lock the angles lose no precision, but their true derivatives grow without bound.
 
-    Source: Bernardes and Viollet, Quaternion to Euler angles conversion: a direct, general and computationally efficient
-    method, 2022. The letters: a convention i, j, k; n is the axis normal to i and j; parity is 1 where i, j, n is right-handed.
+    Source: Bernardes and Viollet, Quaternion to Euler angles conversion: a direct, general and computationally
+    efficient method, 2022. The letters: the convention is i, j, k; n is the axis normal to i and j; the parity is 1
+    where i, j, n is right-handed.
     """
     require_trailing("matrix", matrix, 3, 3)
     i, j, k = _axes_of(convention)
     n = 3 - i - j
     parity = 1.0 if (j - i) % 3 == 1 else -1.0
     distinct = i != k
-    w, *v = matrix_to_quaternion(matrix).unbind(-1)
+    w, *v = components(matrix_to_quaternion(matrix))
     if distinct:  # R Rj(parity pi/2) has its last axis parallel to the first, and its last angle negated
         w, vi, vj, vn = w - parity * v[j], v[i] - v[n], w + parity * v[j], v[n] + v[i]
     else:
         vi, vj, vn = v[i], v[j], parity * v[n]
-    outer_length, middle_length = norm(torch.stack((w, vi), -1)), norm(torch.stack((vj, vn), -1))
+    outer_length, middle_length = (
+        norm(torch.cat((w, vi), -1), keepdim=True),
+        norm(torch.cat((vj, vn), -1), keepdim=True),
+    )
     half_sum, half_difference = _outer_half_angles((w, vi, outer_length), (vj, vn, middle_length))
     middle = 2.0 * torch.atan2(middle_length, outer_length)
     first, last = half_sum + half_difference, half_sum - half_difference
     if distinct:
         middle, last = parity * (middle - math.pi / 2), -last
-    return torch.stack((_wrap(first), middle, _wrap(last)), -1)
+    return torch.cat((_wrap(first), middle, _wrap(last)), -1)
 
 
 def quaternion_from_euler(rpy: Tensor, axes: str | tuple[int, int, int, int] = "sxyz") -> Tensor:
@@ -72,13 +76,12 @@ def quaternion_from_euler(rpy: Tensor, axes: str | tuple[int, int, int, int] = "
     """
     require_trailing("rpy", rpy, 3)
     turning, order = _sequence_of(axes)
-    halves = [0.5 * angle for angle in rpy.unbind(-1)]
-    turns = [_axis_quaternion(axis, half) for axis, half in zip(order, halves)]
+    turns = [_axis_quaternion(axis, half) for axis, half in zip(order, components(0.5 * rpy), strict=True)]
     return reduce(quaternion_raw_multiply, turns if turning else turns[::-1])
 
 
 def axis_rotation(letter: str, angle: Tensor) -> Tensor:
-    """Turn by angles `(*batch)` [rad] about the axis X, Y or Z: matrices `(*batch, 3, 3)`."""
+    """Turn by angles `(*batch, 1)` [rad] about the axis X, Y or Z: matrices `(*batch, 3, 3)`."""
     c, s = torch.cos(angle), torch.sin(angle)
     one, zero = torch.ones_like(angle), torch.zeros_like(angle)
     entries = {
@@ -92,13 +95,13 @@ def axis_rotation(letter: str, angle: Tensor) -> Tensor:
 def _axis_quaternion(axis: int, half_angle: Tensor) -> Tensor:
     parts = [torch.zeros_like(half_angle)] * 3
     parts[axis] = torch.sin(half_angle)
-    return torch.stack((torch.cos(half_angle), *parts), -1)
+    return torch.cat((torch.cos(half_angle), *parts), -1)
 
 
 def _outer_half_angles(
     outer: tuple[Tensor, Tensor, Tensor], middle: tuple[Tensor, Tensor, Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """Give half the sum and half the difference of the outer angles; a length at rounding level leaves its angle free."""
+    """Give half the sum and half the difference of the outer angles; a length of rounding size frees its angle."""
     noise = 2.0 * torch.finfo(outer[0].dtype).eps
     free_sum, free_difference = outer[2] <= noise, middle[2] <= noise
     half_sum = arctan2(outer[1], outer[0], free_sum)

@@ -106,9 +106,14 @@ def quaternion_angular_distance(q1: Tensor, q2: Tensor) -> Tensor:
 
     Where the rotations coincide, the angle has a corner and its gradient here is zero.
     """
-    relative = standardize_quaternion(quaternion_raw_multiply(quaternion_invert(q1), q2))
-    sine, cos = norm(relative[..., 1:]), relative[..., 0]
-    return 2.0 * arctan2(sine, cos, (sine == 0) & (cos == 0))
+    return (2.0 * half_angle_between(q1, q2)).squeeze(-1)
+
+
+def half_angle_between(q1: Tensor, q2: Tensor) -> Tensor:
+    """Measure half the angle [rad] between rotations `(*batch, 4)`, as `(*batch, 1)`."""
+    relative = _relative(q1, q2)
+    sin, cos = norm(relative[..., 1:], keepdim=True), relative[..., :1]
+    return arctan2(sin, cos, (sin == 0) & (cos == 0))
 
 
 def quaternion_close(q1: Tensor, q2: Tensor, eps: float = 1e-4) -> Tensor:
@@ -124,7 +129,7 @@ def quaternion_slerp(q1: Tensor, q2: Tensor, t: float | Tensor) -> Tensor:
     Args:
         t: 0 gives q1, 1 gives q2 or -q2, whichever is nearer; a number, or a tensor that broadcasts with `batch`.
     """
-    relative = standardize_quaternion(quaternion_raw_multiply(quaternion_invert(q1), q2))
+    relative = _relative(q1, q2)
     fraction = t.to(relative).unsqueeze(-1) if isinstance(t, Tensor) else t
     step = axis_angle_to_quaternion(fraction * quaternion_to_axis_angle(relative))
     return quaternion_raw_multiply(q1, step)
@@ -144,3 +149,8 @@ def random_quaternions(
     """
     gaussian = torch.randn((n, 4), dtype=dtype, device=device, generator=generator)
     return standardize_quaternion(normalize(gaussian)).requires_grad_(requires_grad)
+
+
+def _relative(q1: Tensor, q2: Tensor) -> Tensor:
+    """Give the turn that leads from q1 to q2, the shorter way."""
+    return standardize_quaternion(quaternion_raw_multiply(quaternion_invert(q1), q2))

@@ -1,4 +1,4 @@
-"""Rotation matrices and what they are converted from and to. Column vectors: a matrix `R_a_b` takes vectors of b to a."""
+"""Rotation matrices, and what they are converted from and to. Column vectors: `R_a_b` takes vectors of b to a."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 from .quaternion import axis_angle_to_quaternion, quaternion_to_axis_angle, random_quaternions, standardize_quaternion
 from .shapes import require_trailing
-from .smooth import normalize
+from .smooth import components, normalize
 
 __all__ = [
     "axis_and_angle_to_matrix_33",
@@ -25,8 +25,8 @@ __all__ = [
 def quaternion_to_matrix(quaternions: Tensor) -> Tensor:
     """Convert quaternions `(*batch, 4)` of any length but zero to rotation matrices `(*batch, 3, 3)`."""
     require_trailing("quaternions", quaternions, 4)
-    w, x, y, z = quaternions.unbind(-1)
-    s = 2.0 / (quaternions * quaternions).sum(-1)
+    w, x, y, z = components(quaternions)
+    s = 2.0 / (quaternions * quaternions).sum(-1, keepdim=True)
     entries = (
         1.0 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y),
         s * (x * y + w * z), 1.0 - s * (x * x + z * z), s * (y * z - w * x),
@@ -41,20 +41,21 @@ def matrix_to_quaternion(matrix: Tensor) -> Tensor:
     Continuous except where it has to jump, at rotations by pi, where the sign of the axis is free: there the largest
     component is positive. The gradient is that of the branch taken, and right on both sides.
 
-    The entries give the matrix 4 q q^T; its row with the largest diagonal entry, which is never below 1, is q up to length
-    and sign (after Shepperd, 1978). Choosing before dividing leaves no branch that could divide by zero.
+    The entries give the matrix 4 q q^T; its row with the largest diagonal entry, which is never below 1, is q up to
+    length and sign (after Shepperd, 1978). Choosing before dividing leaves no branch that could divide by zero.
     """
     require_trailing("matrix", matrix, 3, 3)
-    (a, b, c), (d, e, f), (g, h, i) = (row.unbind(-1) for row in matrix.unbind(-2))
+    a, b, c, d, e, f, g, h, i = components(matrix.flatten(-2))
+    squares = (1.0 + a + e + i, 1.0 + a - e - i, 1.0 - a + e - i, 1.0 - a - e + i)
     rows = (
-        (1.0 + a + e + i, h - f, c - g, d - b),
-        (h - f, 1.0 + a - e - i, d + b, c + g),
-        (c - g, d + b, 1.0 - a + e - i, h + f),
-        (d - b, c + g, h + f, 1.0 - a - e + i),
+        (squares[0], h - f, c - g, d - b),
+        (h - f, squares[1], d + b, c + g),
+        (c - g, d + b, squares[2], h + f),
+        (d - b, c + g, h + f, squares[3]),
     )
-    outer = torch.stack([torch.stack(row, -1) for row in rows], -2)
-    best = outer.diagonal(dim1=-2, dim2=-1).argmax(-1, keepdim=True).unsqueeze(-1)
-    row = torch.take_along_dim(outer, best, -2).squeeze(-2)
+    outer = torch.stack([torch.cat(row, -1) for row in rows], -2)
+    best = torch.cat(squares, -1).argmax(-1)[..., None, None]
+    row = outer.gather(-2, best.expand(*best.shape[:-1], 4)).squeeze(-2)
     return standardize_quaternion(normalize(row))
 
 
@@ -74,7 +75,8 @@ def axis_and_angle_to_matrix_33(axis: Tensor, theta: Tensor) -> Tensor:
     Source: Rodrigues' formula, cos(theta) I + sin(theta) [axis] + (1 - cos(theta)) axis axis^T.
     """
     require_trailing("axis", axis, 3)
-    x, y, z = axis.unbind(-1)
+    x, y, z = components(axis)
+    theta = theta.unsqueeze(-1)
     s, c = torch.sin(theta), torch.cos(theta)
     v = 2.0 * torch.sin(0.5 * theta) ** 2  # 1 - cos(theta) without cancellation
     entries = (
@@ -86,7 +88,7 @@ def axis_and_angle_to_matrix_33(axis: Tensor, theta: Tensor) -> Tensor:
 
 
 def rotation_6d_to_matrix(d6: Tensor) -> Tensor:
-    """Convert two vectors `(*batch, 6)` to rotation matrices `(*batch, 3, 3)` by Gram-Schmidt; they become the first rows.
+    """Convert two vectors `(*batch, 6)` to rotation matrices `(*batch, 3, 3)`: by Gram-Schmidt, the first rows.
 
     Source: Zhou et al., On the Continuity of Rotation Representations in Neural Networks, 2019, section B.
     """
@@ -126,15 +128,14 @@ def random_rotation(
 
 
 def stack_matrix(entries: tuple[Tensor, ...]) -> Tensor:
-    """Arrange nine tensors, row by row, as matrices `(*batch, 3, 3)`; the entries broadcast."""
-    flat = torch.stack(torch.broadcast_tensors(*entries), -1)
-    return flat.unflatten(-1, (3, 3))
+    """Arrange nine tensors `(*batch, 1)`, row by row, as matrices `(*batch, 3, 3)`; the entries broadcast."""
+    return torch.cat(torch.broadcast_tensors(*entries), -1).unflatten(-1, (3, 3))
 
 
 def matrix_product(a: Tensor, b: Tensor) -> Tensor:
     """Multiply matrices `(*batch, n, k)` and `(*batch, k, m)` in their full precision, whatever torch is set to.
 
-    Under autocast, and on CUDA with TF32 allowed, `@` would round poses to ten bits; there a sum of outer products is used.
+    Under autocast, and on CUDA with TF32 allowed, `@` would round poses to ten bits: there, outer products are summed.
     """
     if a.device.type == "cpu" and not torch.is_autocast_enabled("cpu"):
         return a @ b
@@ -143,7 +144,7 @@ def matrix_product(a: Tensor, b: Tensor) -> Tensor:
 
 
 def inverse_33(matrix: Tensor) -> Tensor:
-    """Invert matrices `(*batch, 3, 3)` by cross products of their rows: exact to rounding for rotations, no pivoting."""
+    """Invert matrices `(*batch, 3, 3)` by cross products of their rows: to rounding for rotations, without pivots."""
     a, b, c = matrix.unbind(-2)
     columns = torch.stack((torch.linalg.cross(b, c), torch.linalg.cross(c, a), torch.linalg.cross(a, b)), -1)
     determinant = (a * columns[..., 0]).sum(-1)

@@ -1,9 +1,10 @@
 """Distances between rotations, and between poses, as losses: one value a row, gradients finite everywhere.
 
-phi1 to phi6 are the functions of Huynh, Metrics for 3D Rotations: Comparison and Analysis, 2009, under the paper's numbers
-and names. phi2 to phi6 are metrics of rotations that no change of frame alters; phi1, on Euler angles, is the one it warns of.
-A distance has a corner where it is zero; its gradient there is taken as zero. `squared=True` gives the smooth square, whose
-gradient and Hessian are right there too. At the largest distance the gradient is that of one of the two shortest ways.
+phi1 to phi6 are the functions of Huynh, Metrics for 3D Rotations: Comparison and Analysis, 2009, under the paper's
+numbers and names. phi2 to phi6 are metrics of rotations that no change of frame alters; phi1, on Euler angles, is the
+one it warns of. A distance has a corner where it is zero; its gradient there is taken as zero. `squared=True` gives the
+smooth square, whose gradient and Hessian are right there too. At the largest distance the gradient is that of one of
+the two shortest ways.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import math
 import torch
 from torch import Tensor
 
-from .quaternion import quaternion_angular_distance
+from .quaternion import half_angle_between
 from .rotation import matrix_product
 from .shapes import require_trailing
 from .smooth import norm
@@ -53,16 +54,17 @@ def phi2_quaternion_difference(q1: Tensor, q2: Tensor) -> Tensor:
 
 
 def phi3_quaternion_arccos(q1: Tensor, q2: Tensor) -> Tensor:
-    """Measure arccos |<q1, q2>| of unit quaternions `(*batch, 4)`, half the angle between the rotations: in [0, pi/2]."""
-    return 0.5 * quaternion_angular_distance(q1, q2)
+    """Measure arccos |<q1, q2>| of unit quaternions `(*batch, 4)`, half the angle between them: in [0, pi/2]."""
+    return half_angle_between(q1, q2).squeeze(-1)
 
 
 def phi4_quaternion_inner_product(q1: Tensor, q2: Tensor) -> Tensor:
     """Measure 1 - |<q1, q2>| of unit quaternions `(*batch, 4)`: in [0, 1], smooth at zero."""
     require_trailing("q1", q1, 4)
     require_trailing("q2", q2, 4)
-    product = (q1 * q2).sum(-1)
-    return 1.0 - torch.where(product < 0, -product, product)  # abs would have no gradient where the product is zero
+    product = (q1 * q2).sum(-1, keepdim=True)
+    distance = 1.0 - torch.where(product < 0, -product, product)  # abs would have no gradient where the product is zero
+    return distance.squeeze(-1)
 
 
 def phi5_deviation_from_identity(R1: Tensor, R2: Tensor) -> Tensor:
@@ -83,20 +85,20 @@ def so3_geodesic_distance(R1: Tensor, R2: Tensor, squared: bool = False) -> Tens
 
 
 def so3_chordal_distance(R1: Tensor, R2: Tensor, squared: bool = False) -> Tensor:
-    """Measure |R1 - R2|, Frobenius norm, of rotation matrices `(*batch, 3, 3)`, or its square: 2 sqrt(2) sin(angle / 2)."""
+    """Measure |R1 - R2| of matrices `(*batch, 3, 3)`, or its square: the Frobenius norm, 2 sqrt(2) sin(angle / 2)."""
     require_trailing("R1", R1, 3, 3)
     require_trailing("R2", R2, 3, 3)
     return _length((R1 - R2).flatten(-2), squared)
 
 
 def se3_geodesic_distance(T1: Tensor, T2: Tensor, rotation_weight: float = 1.0, squared: bool = False) -> Tensor:
-    """Measure sqrt(|p1 - p2|^2 + (weight angle)^2) [m] between poses `(*batch, 4, 4)`, or its square; batches broadcast.
+    """Measure sqrt(|p1 - p2|^2 + (weight angle)^2) [m] between poses `(*batch, 4, 4)`, or its square.
 
     Args:
         rotation_weight: the length [m] that counts as much as a radian.
 
-    Source: Park, Distance metrics on the rigid-body motions with applications to mechanism design, 1995 (moving the fixed
-    frame does not alter it; no metric of poses is unaltered by both frames).
+    Source: Park, Distance metrics on the rigid-body motions with applications to mechanism design, 1995 (moving the
+    fixed frame does not alter it; no metric of poses is unaltered by both frames).
     """
     require_trailing("T1", T1, 4, 4)
     require_trailing("T2", T2, 4, 4)

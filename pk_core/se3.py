@@ -1,4 +1,4 @@
-"""Rigid transforms `T_a_b` as 4x4 matrices: built, taken apart, exponential and logarithm, perturbed. Lengths in metres."""
+"""Rigid transforms `T_a_b` as 4x4 matrices: built, taken apart, exponential, logarithm, perturbed. Lengths in m."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def pos_rot_to_matrix(pos: Tensor, rot: Tensor) -> Tensor:
 
 
 def matrix_to_pos_rot(m: Tensor) -> tuple[Tensor, Tensor]:
-    """Take transforms `(*batch, 4, 4)` apart: positions `(*batch, 3)` [m], quaternions `(*batch, 4)` in **xyzw** order."""
+    """Take transforms `(*batch, 4, 4)` apart: positions `(*batch, 3)` [m], quaternions `(*batch, 4)` as **xyzw**."""
     require_trailing("m", m, 4, 4)
     return m[..., :3, 3], wxyz_to_xyzw(matrix_to_quaternion(m[..., :3, :3]))
 
@@ -115,8 +115,8 @@ def sample_perturbations(
     """Draw transforms near T: turned about T's origin and moved, both in the outer frame, by zero-mean Gaussians.
 
     Args:
-        T: `(*batch, 4, 4)`; its batch broadcasts with `(num_perturbations,)`, so that `(4, 4)` and `(1, 4, 4)` are drawn
-            around `num_perturbations` times, `(num_perturbations, 4, 4)` once each and `(n, 1, 4, 4)` for each of the n.
+        T: `(*batch, 4, 4)`; its batch broadcasts with `(num_perturbations,)`: `(4, 4)` and `(1, 4, 4)` are perturbed
+            `num_perturbations` times, `(num_perturbations, 4, 4)` once each, `(n, 1, 4, 4)` each of the n as often.
         radian_sigma: standard deviation of the angle [rad]; axes are uniform on the sphere.
         translation_sigma: standard deviation of each component of the translation [m].
         axis_of_rotation: unit vector `(3,)` to turn about instead.

@@ -24,14 +24,17 @@ def require_trailing(name: str, tensor: Tensor, *sizes: int) -> None:
         raise ShapeError(f"{name} must have shape (..., {', '.join(map(str, sizes))}), got {tuple(shape)}")
 
 
-def broadcast_batches(names: str, *batches: Sequence[int]) -> torch.Size:
+def broadcast_batches(names: str, *batches: Sequence[int]) -> tuple[int, ...]:
     """Give the batch shape that these batch shapes broadcast to.
 
     Raises:
         ShapeError: they do not broadcast; `names` says whose they are.
     """
+    first = batches[0]
+    if all(batch == first for batch in batches):  # by far the usual case, and a tenth of the time
+        return tuple(first)
     try:
-        return torch.broadcast_shapes(*batches)
+        return tuple(torch.broadcast_shapes(*batches))
     except RuntimeError:
         shapes = ", ".join(str(tuple(batch)) for batch in batches)
         raise ShapeError(f"the batch dimensions of {names} must broadcast, got {shapes}") from None

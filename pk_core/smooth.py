@@ -1,8 +1,9 @@
 """Functions of rotations that are smooth where their textbook formulas divide zero by zero.
 
-sin(t)/t and its kin are analytic in s = t^2. Below s = 1 their power series is evaluated, above it the closed form; each
-branch sees only arguments it can bear (the unused one is fed a harmless constant), so values and derivatives of every
-order are finite and right, without a branch on values: they work under vmap, forward and reverse mode and torch.compile.
+sin(t)/t and its kin are analytic in s = t^2. Below s = 1 their power series is evaluated, above it the closed form;
+each branch sees only arguments it can bear (the unused one is fed a harmless constant), so values and derivatives of
+every order are finite and right, without a branch on values: they work under vmap, forward and reverse mode and
+torch.compile.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from typing import Final
 import torch
 from torch import Tensor
 
-_TERMS: Final = 11  # the last term at s = 1 is 1e-20 of the first or less, and so are its second derivatives
+# What the series leave out is below rounding, second derivatives included: all terms in float64, the first 8 in less.
+_TERMS: Final = 11
+_FEW: Final = 8
 
 _COS: Final = [(-1) ** n / factorial(2 * n) for n in range(_TERMS)]
 _SINE_RATIO: Final = [(-1) ** n / factorial(2 * n + 1) for n in range(_TERMS)]
 _VERSINE_RATIO: Final = [(-1) ** n / factorial(2 * n + 2) for n in range(_TERMS)]
 _SINE_DEFECT: Final = [(-1) ** n / factorial(2 * n + 3) for n in range(_TERMS)]
-_LOG_DEFECT: Final = [(-1) ** n * (2 * n + 2) / factorial(2 * n + 4) for n in range(_TERMS)]
+_LOG_DEFECT: Final = [(-1) ** n * (2 * n + 2) / factorial(2 * n + 4) for n in range(18)]
 _ARCTAN_RATIO: Final = [(-1) ** n / (2 * n + 1) for n in range(15)]
 
 
@@ -45,9 +48,12 @@ def sine_defect(s: Tensor) -> Tensor:
 
 
 def log_coefficient(s: Tensor) -> Tensor:
-    """Compute (1 - (t/2) cot(t/2)) / t^2 from s = t^2 for t < 2 pi: the last coefficient of the SE(3) logarithm."""
-    defect = _analytic(s, _LOG_DEFECT, lambda t: (4.0 * (torch.sin(0.5 * t) / t) ** 2 - torch.sin(t) / t) / t**2)
-    return 0.5 * defect / versine_ratio(s)
+    """Compute (1 - (t/2) cot(t/2)) / t^2 from s = t^2 for t <= pi: the last coefficient of the SE(3) logarithm.
+
+    The numerator over that of `versine_ratio`, (2 (1 - cos(t)) / t^2 - sin(t) / t) / t^2, is summed as a series
+    throughout: the closed form would lose half the digits of a float32 Hessian.
+    """
+    return 0.5 * _polynomial(s, _LOG_DEFECT) / versine_ratio(s)
 
 
 def rotation_vector_ratio(w: Tensor, s: Tensor) -> Tensor:
@@ -57,14 +63,24 @@ def rotation_vector_ratio(w: Tensor, s: Tensor) -> Tensor:
     """
     series = (s < w * w / 16) & ((w > 0) | (s == 0))
     real = torch.where(series, w, 1.0)
-    small = 2.0 / real * _polynomial(torch.where(series, s, 0.0) / (real * real), _ARCTAN_RATIO)
+    squared_tangent = torch.where(series, s, 0.0) / (real * real)
+    small = 2.0 / real * _polynomial(squared_tangent, _enough(_ARCTAN_RATIO, s.dtype))
     length = torch.where(series | (s == 0), 1.0, s).sqrt()
     return torch.where(series, small, 2.0 * torch.atan2(length, torch.where(series, 1.0, w)) / length)
 
 
-def norm(v: Tensor) -> Tensor:
+def components(v: Tensor) -> tuple[Tensor, ...]:
+    """Take vectors `(..., n)` apart into n tensors `(..., 1)`.
+
+    The dimension is kept because torch's forward mode makes float64 of the tangent of a float32 tensor without
+    dimensions where that meets a Python number.
+    """
+    return v.split(1, -1)
+
+
+def norm(v: Tensor, keepdim: bool = False) -> Tensor:
     """Compute the length of vectors `(..., n)`; its gradient is zero where the length is."""
-    s = (v * v).sum(-1)
+    s = (v * v).sum(-1, keepdim=keepdim)
     zero = s == 0
     return torch.where(zero, 0.0, torch.where(zero, 1.0, s).sqrt())
 
@@ -84,8 +100,12 @@ def arctan2(y: Tensor, x: Tensor, undefined: Tensor) -> Tensor:
 def _analytic(s: Tensor, coefficients: Sequence[float], closed_form: Callable[[Tensor], Tensor]) -> Tensor:
     """Evaluate the series in s below s = 1 and the closed form in t = sqrt(s) above."""
     small = s < 1.0
-    series = _polynomial(torch.where(small, s, 0.0), coefficients)
+    series = _polynomial(torch.where(small, s, 0.0), _enough(coefficients, s.dtype))
     return torch.where(small, series, closed_form(torch.where(small, 1.0, s).sqrt()))
+
+
+def _enough(coefficients: Sequence[float], dtype: torch.dtype) -> Sequence[float]:
+    return coefficients if dtype == torch.float64 else coefficients[:_FEW]
 
 
 def _polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor
 from .quaternion import quaternion_to_axis_angle
 from .rotation import matrix_product, matrix_to_quaternion, stack_matrix
 from .shapes import require_trailing
-from .smooth import norm, sine_defect, sine_ratio, versine_ratio
+from .smooth import components, norm, sine_defect, sine_ratio, versine_ratio
 
 __all__ = [
     "acos_linear_extrapolation",
@@ -27,7 +27,7 @@ __all__ = [
 def hat(v: Tensor) -> Tensor:
     """Give the skew matrices `(*batch, 3, 3)` of vectors `(*batch, 3)`: hat(v) @ p = v x p."""
     require_trailing("v", v, 3)
-    x, y, z = v.unbind(-1)
+    x, y, z = components(v)
     zero = torch.zeros_like(x)
     return stack_matrix((zero, -z, y, z, zero, -x, -y, x, zero))
 
@@ -48,7 +48,7 @@ def so3_exp_map(log_rot: Tensor, eps: float = 0.0001) -> Tensor:
     Source: Rodrigues' formula.
     """
     require_trailing("log_rot", log_rot, 3)
-    s = (log_rot * log_rot).sum(-1)
+    s = (log_rot * log_rot).sum(-1, keepdim=True)
     return _identity_plus(sine_ratio(s), versine_ratio(s), log_rot, s)
 
 
@@ -67,12 +67,13 @@ def so3_log_map(R: Tensor, eps: float = 0.0001) -> Tensor:
 def so3_left_jacobian(log_rot: Tensor) -> Tensor:
     """Give the left Jacobians `(*batch, 3, 3)` of rotation vectors `(*batch, 3)`.
 
-    exp(v + dv) = exp(J dv) exp(v) to first order, so J turns the rate of v into the angular velocity in the fixed frame.
+    exp(v + dv) = exp(J dv) exp(v) to first order, so J turns the rate of v into the angular velocity in the fixed
+    frame.
 
     Source: Sola, Deray, Atchuthan, A micro Lie theory for state estimation in robotics, 2018, eq. 145.
     """
     require_trailing("log_rot", log_rot, 3)
-    s = (log_rot * log_rot).sum(-1)
+    s = (log_rot * log_rot).sum(-1, keepdim=True)
     return _identity_plus(versine_ratio(s), sine_defect(s), log_rot, s)
 
 
@@ -87,9 +88,9 @@ def so3_rotation_angle(R: Tensor, eps: float = 1e-4, cos_angle: bool = False, co
     """
     require_trailing("R", R, 3, 3)
     if cos_angle:
-        return 0.5 * (R.diagonal(dim1=-2, dim2=-1).sum(-1) - 1.0)
+        return (0.5 * (R[..., 0, :1] + R[..., 1, 1:2] + R[..., 2, 2:] - 1.0)).squeeze(-1)
     q = matrix_to_quaternion(R)
-    return 2.0 * torch.atan2(norm(q[..., 1:]), q[..., 0])
+    return (2.0 * torch.atan2(norm(q[..., 1:], keepdim=True), q[..., :1])).squeeze(-1)
 
 
 def so3_relative_angle(R1: Tensor, R2: Tensor, cos_angle: bool = False) -> Tensor:
@@ -122,7 +123,7 @@ def _acos_tangent(x: Tensor, at: float) -> Tensor:
 
 def _identity_plus(a: Tensor, b: Tensor, v: Tensor, s: Tensor) -> Tensor:
     """Compute I + a hat(v) + b hat(v)^2 with s = |v|^2, where hat(v)^2 = v v^T - s I."""
-    x, y, z = v.unbind(-1)
+    x, y, z = components(v)
     d = 1.0 - b * s
     entries = (
         d + b * x * x, b * x * y - a * z, b * x * z + a * y,

@@ -23,19 +23,19 @@ __all__ = ["Transform3d"]
 
 
 class Transform3d:
-    """A batch of affine transforms `T_a_b`, matrices `(*batch, 4, 4)` acting on column vectors: points of b go to frame a.
+    """A batch of affine transforms `T_a_b`: matrices `(*batch, 4, 4)` that take points of b, as columns, to frame a.
 
-    There is at least one batch dimension: a single 4x4 matrix is a batch of one. `t1.compose(t2)` (or `t1 @ t2`) applies t2
-    first; `t.translate(...)`, `rotate`, `scale` compose on the right as well. Batches broadcast as in torch. No method
-    changes an object or its tensors: each gives a new one. Lengths in metres, quaternions wxyz.
+    There is at least one batch dimension: a single 4x4 matrix is a batch of one. `t1.compose(t2)` (or `t1 @ t2`)
+    applies t2 first; `t.translate(...)`, `rotate`, `scale` compose on the right as well. Batches broadcast as in torch.
+    No method changes an object or its tensors: each gives a new one. Lengths in metres, quaternions wxyz.
 
     Args:
         default_batch_size: number of identities where no matrix is given.
         dtype: of numbers, sequences and defaults; floating tensors keep theirs (the widest of the given decides).
         device: where those are made; tensors stay where they are.
         matrix: `(4, 4)` or `(*batch, 4, 4)`, last row 0 0 0 1.
-        rot: replaces the rotation: quaternions `(*batch, 4)`, matrices `(*batch, 3, 3)`, or Euler angles `(*batch, 3)` [rad],
-            Rx(a) Ry(b) Rz(c). Three triples of Euler angles look like a matrix, and are taken for one.
+        rot: replaces the rotation: quaternions `(*batch, 4)`, matrices `(*batch, 3, 3)`, or Euler angles `(*batch, 3)`
+            [rad], Rx(a) Ry(b) Rz(c). Three triples of Euler angles look like a matrix, and are taken for one.
         pos: replaces the position, `(*batch, 3)` [m].
 
     Raises:
@@ -141,7 +141,7 @@ class Transform3d:
         return self._unrows(moved[..., :3] / denominator, points, batch_to_batch)
 
     def transform_normals(self, normals: Tensor, batch_to_batch: bool = False) -> Tensor:
-        """Take surface normals of frame b to frame a, by the inverse transpose; lengths change where the transform scales.
+        """Take surface normals of frame b to frame a, by the inverse transpose; scaling changes their lengths.
 
         Args and shapes as for `transform_points`.
         """
@@ -185,7 +185,7 @@ class Transform3d:
     def to(
         self, device: Device | torch.dtype = None, copy: bool = False, dtype: torch.dtype | None = None
     ) -> Transform3d:
-        """Give this transform on a device and in a dtype: this object itself where nothing changes and `copy` is false."""
+        """Give this transform on a device and in a dtype: itself where nothing changes and `copy` is false."""
         if isinstance(device, torch.dtype):
             device, dtype = None, device
         matrix = self._matrix.to(device=device, dtype=dtype, copy=copy)
@@ -208,7 +208,9 @@ class Transform3d:
 
     def _matching(self, other: Transform3d, matrix: Tensor) -> Tensor:
         if other.device != self.device:
-            raise TensorTypeError(f"others are on {other.device}, this transform on {self.device}; use .to({self.device})")
+            raise TensorTypeError(
+                f"others are on {other.device}, this transform on {self.device}; use .to({self.device})"
+            )
         broadcast_batches("transforms", matrix.shape[:-2], other.get_matrix().shape[:-2])
         return other.get_matrix().to(self.dtype)
 

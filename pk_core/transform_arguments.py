@@ -42,7 +42,12 @@ def common_tensors(
 
 
 def assemble_matrix(
-    matrix: ArrayLike | None, rot: ArrayLike | None, pos: ArrayLike | None, size: int, dtype: torch.dtype, device: Device
+    matrix: ArrayLike | None,
+    rot: ArrayLike | None,
+    pos: ArrayLike | None,
+    size: int,
+    dtype: torch.dtype,
+    device: Device,
 ) -> Tensor:
     """Build the matrices `(*batch, 4, 4)` of a `Transform3d` from its arguments; at least one batch dimension."""
     if isinstance(matrix, Tensor) and matrix.is_floating_point():
@@ -102,7 +107,7 @@ def scale_matrix(
     dtype: torch.dtype = torch.float32,
     device: Device = "cpu",
 ) -> Tensor:
-    """Build scalings `(*batch, 4, 4)` from one factor, factors `(n,)`, triples `(*batch, 3)`, or x, y, z that broadcast."""
+    """Build scalings from a factor, factors `(n,)`, triples `(*batch, 3)`, or x, y, z that broadcast."""
     xyz = common_tensors({"x": x, "y": y, "z": z}, dtype, device)
     if y is not None or z is not None:
         factors = _stack_xyz(xyz)
@@ -134,7 +139,7 @@ def turn_matrix(
     letter = axis.upper()
     if letter not in ("X", "Y", "Z"):
         raise ValueError(f"axis must be 'X', 'Y' or 'Z', got {axis!r}")
-    angle = _batched(common_tensors({"angle": angle}, dtype, device)["angle"], 0)
+    angle = _batched(common_tensors({"angle": angle}, dtype, device)["angle"], 0).unsqueeze(-1)
     rotation = axis_rotation(letter, angle * (math.pi / 180.0) if degrees else angle)
     return homogeneous(rotation, torch.zeros_like(rotation[..., 0]))
 
