@@ -20,6 +20,16 @@ import numba
 import numpy as np
 
 _PACKAGE = Path(__file__).parent.parent
+# every file that a compiled function takes code or constants from
+KERNEL_SOURCES = (
+    "tree.py",
+    "kinematics/compilation.py",
+    "kinematics/kernels.py",
+    "kinematics/scalar.py",
+    "ik/kernel.py",
+    "ik/path.py",
+    "ik/seeds.py",
+)
 # not "nnan" and "ninf": they fold `x != x` and `low == -inf` to False, and NaN rows and infinite limits go unseen
 FASTMATH = {"contract", "reassoc", "arcp", "afn", "nsz"}
 
@@ -55,8 +65,8 @@ def _compile(function: Callable, **options: object) -> Callable:
 
 def _fingerprint() -> str:
     digest = hashlib.sha256()
-    for source in sorted([*_PACKAGE.glob("kinematics/*.py"), *_PACKAGE.glob("ik/*.py"), _PACKAGE / "tree.py"]):
-        digest.update(source.read_bytes())
+    for source in KERNEL_SOURCES:
+        digest.update((_PACKAGE / source).read_bytes())
     versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version(), str(_PACKAGE))
     digest.update(repr(versions).encode())
     return digest.hexdigest()[:16]
