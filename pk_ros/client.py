@@ -145,7 +145,7 @@ class KinematicsClient:
             locked_joints: held at the seed.
             nearest: prefer the solution nearest to the seed.
             position_tolerance, rotation_tolerance, solve_timeout: [m], [rad], [s]; 0: the node's defaults.
-            timeout: longest wait [s]; None: the client's. One shorter than `solve_timeout` gives up before the solver.
+            timeout: longest wait [s]; None: the client's, and `solve_timeout` on top.
 
         Raises:
             ServiceUnavailable, ServiceTimeout, RequestRefused. Targets without a solution raise nothing: see `solved`.
@@ -162,7 +162,8 @@ class KinematicsClient:
         request.num_solutions, request.random_seed = num_solutions, random_seed
         nanoseconds = round(solve_timeout * 1e9)
         request.timeout.sec, request.timeout.nanosec = nanoseconds // 10**9, nanoseconds % 10**9
-        return _solutions(self._call(self._solve_ik, request, timeout), num_solutions)
+        patience = self._timeout + solve_timeout if timeout is None else timeout
+        return _solutions(self._call(self._solve_ik, request, patience), num_solutions)
 
     def compute_fk(
         self,
@@ -187,7 +188,7 @@ class KinematicsClient:
         request = ComputeFK.Request(links=list(links), joint_names=list(joint_names))
         request.header.frame_id = frame_id
         request.positions = float64_field(np.asarray(positions, dtype=np.float64))
-        response = self._call(self._compute_fk, request, timeout)
+        response = self._call(self._compute_fk, request, self._timeout if timeout is None else timeout)
         return array_from_field(response.poses).reshape(-1, len(links), 7)
 
     def wait_until_ready(self, timeout: float | None = None) -> None:
@@ -209,8 +210,7 @@ class KinematicsClient:
     def _connect(self, service_type: Any, name: str) -> Client:
         return self._node.create_client(service_type, name, qos_profile=qos_profile_services_default)
 
-    def _call(self, client: Client, request: Any, timeout: float | None) -> Any:
-        timeout = self._timeout if timeout is None else timeout
+    def _call(self, client: Client, request: Any, timeout: float) -> Any:
         with self._lock:
             self._wait_for(client, timeout)
             future = client.call_async(request)

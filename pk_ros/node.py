@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Pose, TransformStamped
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -38,8 +38,9 @@ import pk_core as pk
 from .description import DescriptionReader
 from .diagnostics import Diagnosis, Facts, Level, abridged, diagnose
 from .joint_states import JointTable
+from .messages import descriptor, diagnostic_array
 from .msg import LinkPoses
-from .parameters import PARAMETERS, Parameter, find_problems
+from .parameters import PARAMETERS, find_problems
 from .running import run
 from .served_model import ServedModel
 from .services import Defaults, ErrorCode, answer_fk, answer_ik, fill_fk_response, fill_ik_response
@@ -100,7 +101,7 @@ class KinematicsNode(Node):
 
     def _declare_parameters(self) -> dict[str, Any]:
         for parameter in PARAMETERS:
-            self.declare_parameter(parameter.name, parameter.default, _descriptor(parameter))
+            self.declare_parameter(parameter.name, parameter.default, descriptor(parameter))
         values = {parameter.name: self._value(parameter.name) for parameter in PARAMETERS}
         if problems := find_problems(values):
             raise SystemExit(f"{self.get_name()}: {'; '.join(problems)}")
@@ -274,16 +275,8 @@ class KinematicsNode(Node):
         if diagnosis != self._said:
             self._said = diagnosis
             self._say(diagnosis)
-        status = DiagnosticStatus(
-            level=bytes([diagnosis.level]),
-            name=f"{self.get_fully_qualified_name()}: kinematics",
-            message=diagnosis.message,
-            hardware_id=self._facts.robot,
-            values=[KeyValue(key=key, value=value) for key, value in diagnosis.values.items()],
-        )
-        message = DiagnosticArray(status=[status])
-        message.header.stamp = self.get_clock().now().to_msg()
-        self._diagnostics.publish(message)
+        name, stamp = self.get_fully_qualified_name(), self.get_clock().now().to_msg()
+        self._diagnostics.publish(diagnostic_array(diagnosis, name, self._facts.robot, stamp))
 
     def _say(self, diagnosis: Diagnosis) -> None:
         if diagnosis.level is Level.OK:  # one line of code for each level: rclpy wants it so
@@ -295,19 +288,6 @@ class KinematicsNode(Node):
 
     def _complain(self, problem: str) -> None:
         self.get_logger().warning(abridged(problem), throttle_duration_sec=_COMPLAIN_EVERY)
-
-
-def _descriptor(parameter: Parameter) -> ParameterDescriptor:
-    descriptor = ParameterDescriptor(description=parameter.description, read_only=parameter.read_only)
-    if parameter.choices:
-        descriptor.additional_constraints = f"one of: {', '.join(parameter.choices)}"
-    if parameter.range and isinstance(parameter.default, int):
-        low, high = map(int, parameter.range)
-        descriptor.integer_range = [IntegerRange(from_value=low, to_value=high, step=1)]
-    elif parameter.range:
-        low, high = map(float, parameter.range)
-        descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high, step=0.0)]
-    return descriptor
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -25,8 +25,11 @@ def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int
         executor = SingleThreadedExecutor()
         node = make_node()
         executor.add_node(node)
-        while not stop.is_set():
-            executor.spin_once(timeout_sec=0.1)
+        while not stop.is_set() and rclpy.ok():
+            try:
+                executor.spin_once(timeout_sec=0.1)
+            except Exception as error:  # such as an answer whose caller is gone: no reason for a robot's node to end
+                node.get_logger().error(f"{type(error).__name__}: {error}", throttle_duration_sec=5.0)
         executor.shutdown()
         node.destroy_node()
     finally:

@@ -84,14 +84,16 @@ class Program:
 def kinematics_node(
     folder: Path, namespace: str, environment: dict[str, str] | None = None, **parameters: str | bool | int | float
 ) -> Program:
-    """Start the node in a namespace; parameters by name, `__` for the dot."""
+    """Start the node in a namespace, as config/kinematics.yaml has it but for `parameters`: `__` stands for a dot."""
     file = folder / f"parameters{next(_numbers)}.yaml"
     lines = [f"    {name.replace('__', '.')}: {_yaml(value)}\n" for name, value in parameters.items()]
     file.write_text("".join(["/**:\n  ros__parameters:\n", *lines]) if lines else "")
     log = folder / f"node{next(_numbers)}.log"
-    arguments = ["--params-file", str(file)] if lines else []
-    names = ["--ros-args", "-r", f"__ns:={namespace}"]
-    return Program(log, "pk_ros.node", *names, *arguments, environment=environment)
+    defaults = REPOSITORY / "config" / "kinematics.yaml"
+    arguments = ["-r", f"__ns:={namespace}", "--params-file", str(defaults)]
+    if lines:
+        arguments += ["--params-file", str(file)]
+    return Program(log, "pk_ros.node", "--ros-args", *arguments, environment=environment)
 
 
 def _yaml(value: str | bool | int | float) -> str:
