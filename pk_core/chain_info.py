@@ -46,7 +46,7 @@ class ChainInfo:
             return [span.joint for span in self._tree.spans]
         inside = set(self._tree.frame_names)
         joints = [joint for _, joint in self.robot.walk() if joint is not None]
-        return [joint for joint in joints if joint.child in inside and joint.parent in inside]
+        return [joint for joint in joints if joint.child in inside and joint.parent in inside and not joint.hidden]
 
     def get_joint_names(self) -> list[str]:
         """Give the names of the joints that are coordinates: the keys of a configuration given as a dict."""

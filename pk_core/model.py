@@ -95,6 +95,7 @@ class Joint:
         child_offset: `T_joint_child` once the joint has moved (MJCF anchors, SDF joint poses).
         pitch: of a screw joint [m/rad].
         neutral: the resting coordinates where they are not zeros and the identity (MJCF qpos0 of a free joint).
+        hidden: it stands for no joint of the description (SDF fixes to the world what no joint holds).
         line: where it stands in its file; not compared.
     """
 
@@ -107,6 +108,7 @@ class Joint:
     child_offset: Pose = IDENTITY
     pitch: float = 0.0
     neutral: tuple[float, ...] = ()
+    hidden: bool = False
     line: int | None = field(default=None, compare=False)
 
     @property
