@@ -15,6 +15,7 @@ from .mjcf_equality import folded
 from .mjcf_expand import expand
 from .mjcf_files import Files, ReadFile, from_assets
 from .mjcf_links import build
+from .mjcf_model import Budget
 from .mjcf_tree import read_model
 
 
@@ -43,7 +44,7 @@ def parse_mjcf(
     """
     files = Files(read_file or from_assets(assets))
     path = posixpath.normpath(path) if path else ""
-    model = read_model(files.document(data, path, source), path, files)
+    model = read_model(files.document(data, path, source), path, Budget(files))
     built = build(expand(model))
     joints = folded(model, built) if fold_equalities else built.joints
     return assemble(model.name, built.links, joints, built.frames, source=source)

@@ -63,9 +63,7 @@ def folded(top: Model, built: Built) -> list[Joint]:
     return list(joints.values())
 
 
-def _read(
-    element: Element, model: Model, declared: dict[str, Copies], joints: dict[str, Joint]
-) -> Iterable[_Equality]:
+def _read(element: Element, model: Model, declared: dict[str, Copies], joints: dict[str, Joint]) -> Iterable[_Equality]:
     """Read a constraint, once for each copy of its joints."""
     attributes = model.defaults.attributes(element, "main", tag="equality")
     coefficients = attributes.numbers("polycoef", None, (0.0, 1.0))

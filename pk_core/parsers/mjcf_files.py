@@ -106,9 +106,7 @@ class Files:
                 reason = reason or error
         raise element.error(f"can't read file {name[:200]!r}: {reason}")
 
-    def _included(
-        self, element: Element, home: str, folder: str, included: set[str]
-    ) -> tuple[list[Element], str]:
+    def _included(self, element: Element, home: str, folder: str, included: set[str]) -> tuple[list[Element], str]:
         """Give the elements to stand in place of an `<include>`, and the folder of their file."""
         refuse_unknown(element, ("file",))
         if element.children:

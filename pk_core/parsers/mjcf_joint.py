@@ -96,9 +96,7 @@ def _effort(attributes: Attributes, compiler: Compiler) -> float:
     return max(abs(lower), abs(upper))
 
 
-def _is_limited(
-    attributes: Attributes, switch: str, what: str, lower: float, upper: float, compiler: Compiler
-) -> bool:
+def _is_limited(attributes: Attributes, switch: str, what: str, lower: float, upper: float, compiler: Compiler) -> bool:
     state = attributes.keyword(switch, _TRI_STATE, "auto")
     label = f"{what} of joint {attributes.element.get('name', '')!r}"
     if state == "auto" and (lower or upper):

@@ -152,7 +152,9 @@ def _check_free(body: PlacedBody, joint: PlacedJoint, allowed: bool, name: str) 
     if len(body.joints) > 1:
         raise element.error(f"body {name!r} has a free joint and others; a free joint stands alone")
     if joint.part.aligned and body.leaf:
-        message = f"the frame of body {name!r} would move into its centre of mass (align or alignfree), which is not done"
+        message = (
+            f"the frame of body {name!r} would move into its centre of mass (align or alignfree), which is not done"
+        )
         raise element.error(f"{message}; write align='false', or save the model from MuJoCo")
 
 

@@ -15,7 +15,7 @@ from .mjcf_shapes import Assets, read_assets
 from .urdf_parts import close_names
 from .xml import Element
 
-MAX_PARTS: Final = 100_000
+MAX_COPIES: Final = 50_000
 MAX_VISITS: Final = 1_000_000
 MAX_MODELS_DEEP: Final = 20
 
@@ -29,14 +29,15 @@ _SECTIONS: Final = (
 class Budget:
     """Bounds what copies of copies may come to: parts of the robot, and parts visited in search of names."""
 
+    files: Files
     n_parts: int = 0
     n_visits: int = 0
 
     def spend(self, element: Element, n: int = 1) -> None:
-        """Count parts; raises ParseError where they are too many."""
+        """Count parts; raises ParseError where they are many more than what the files hold."""
         self.n_parts += n
-        if self.n_parts > MAX_PARTS:
-            raise element.error(f"more than {MAX_PARTS} elements once <replicate> and <attach> are followed")
+        if self.n_parts > self.files.n_elements + MAX_COPIES:
+            raise element.error(f"more than {MAX_COPIES} elements are added by <replicate> and <attach>")
 
     def visit(self, element: Element) -> None:
         """Count one visit; raises ParseError where they are too many."""
@@ -61,7 +62,6 @@ class Model:
     path: str
     source: str
     above: tuple[str, ...]
-    files: Files
     budget: Budget
     compiler: Compiler
     defaults: Defaults
@@ -98,7 +98,7 @@ class Model:
                 stack.append((iter(part.content), scope.inside(part)))
 
 
-def read_sections(root: Element, path: str, above: tuple[str, ...], files: Files, budget: Budget) -> Model:
+def read_sections(root: Element, path: str, above: tuple[str, ...], budget: Budget) -> Model:
     """Read everything of a document but its bodies.
 
     Raises:
@@ -120,7 +120,6 @@ def read_sections(root: Element, path: str, above: tuple[str, ...], files: Files
         path=path,
         source=root.source,
         above=above,
-        files=files,
         budget=budget,
         compiler=compiler,
         defaults=defaults,
@@ -142,14 +141,14 @@ def open_submodel(model: Model, name: str, element: Element) -> tuple[Model | No
     for asset in [asset for asset in model.submodels if asset.get("name") == name] + unnamed:
         home = posixpath.dirname(model.path)
         beside = home if asset.source == model.source else posixpath.dirname(asset.source)  # the file is included
-        data, path = model.files.open(asset, home, beside)
+        data, path = model.budget.files.open(asset, home, beside)
         if path in model.above:
             raise asset.error(f"a cycle of models: {' -> '.join([*model.above, path])}")
         if len(model.above) > MAX_MODELS_DEEP:
             raise asset.error(f"models attached within models, more than {MAX_MODELS_DEEP} deep")
         if path in model.loaded and name in (asset.get("name"), model.loaded[path].name):
             return model.loaded[path], element, path
-        root = model.files.document(data, path, path)
+        root = model.budget.files.document(data, path, path)
         if name in (asset.get("name"), root.get("model")):
             return None, root, path
     names = [asset.get("name") or "" for asset in model.submodels]

@@ -12,9 +12,8 @@ from typing import Final
 
 from ..pose import IDENTITY, Pose
 from .mjcf_attributes import Attributes, refuse_misspelt, refuse_unknown
-from .mjcf_files import Files
 from .mjcf_joint import read_freejoint, read_joint
-from .mjcf_model import MAX_PARTS, Budget, Model, open_submodel, read_sections
+from .mjcf_model import MAX_COPIES, Budget, Model, open_submodel, read_sections
 from .mjcf_parts import Body, Group, Part, SitePart
 from .mjcf_shapes import read_geom, read_inertial, read_pose
 from .urdf_parts import close_names
@@ -36,29 +35,39 @@ class _Place:
     """Where elements are being read.
 
     Attributes:
-        content: what the parts are added to.
+        part: the body or group being read.
+        outer: where it stands itself; None for the world.
         childclass: the class of elements that name none.
-        open: the bodies and groups that are not read to their end.
         world: whether the body is the world.
         copied: whether joints would be copied into the body around a `<replicate>`.
         copies: what takes the place of the group being read, once it is read.
     """
 
     model: Model
-    content: list[Part]
+    part: Body | Group
+    outer: _Place | None = None
     childclass: str = "main"
-    open: tuple[Part, ...] = ()
     world: bool = True
     copied: bool = False
     copies: tuple[Group, ...] = ()
+
+    @property
+    def content(self) -> list[Part]:
+        """What the parts read are added to."""
+        return self.part.content
+
+    def is_inside(self, part: Part) -> bool:
+        """Say whether a body or group is not read to its end."""
+        place: _Place | None = self
+        while place is not None and place.part is not part:
+            place = place.outer
+        return place is not None
 
 
 _Entry = tuple[Iterator[Element], _Place]
 
 
-def read_model(
-    root: Element, path: str, files: Files, above: tuple[str, ...] = (), budget: Budget | None = None
-) -> Model:
+def read_model(root: Element, path: str, budget: Budget, above: tuple[str, ...] = ()) -> Model:
     """Read a document with its bodies.
 
     Args:
@@ -68,9 +77,9 @@ def read_model(
     Raises:
         ParseError: an element or attribute that can't be read, or is not MJCF.
     """
-    model = read_sections(root, path, (*above, path), files, budget or Budget())
+    model = read_sections(root, path, (*above, path), budget)
     for worldbody in model.worldbodies:
-        _read_content(worldbody, _Place(model, model.world.content, open=(model.world,)))
+        _read_content(worldbody, _Place(model, model.world))
     return model
 
 
@@ -114,8 +123,8 @@ def _replicate(element: Element, place: _Place) -> _Place:
     refuse_unknown(element, ("count", "sep", "offset", "euler", "childclass"))
     attributes, compiler = Attributes.of(element), place.model.compiler
     count = attributes.numbers("count", 1)[0]
-    if count != int(count) or not 1 <= count <= MAX_PARTS:
-        raise element.error(f"count {count:g} is no whole number from 1 to {MAX_PARTS}")
+    if count != int(count) or not 1 <= count <= MAX_COPIES:
+        raise element.error(f"count {count:g} is no whole number from 1 to {MAX_COPIES}")
     offset, euler = (attributes.numbers(name, 3, (0.0, 0.0, 0.0)) for name in ("offset", "euler"))
     place.model.budget.spend(element, int(count))
     once = Group(element, "")
@@ -133,9 +142,9 @@ def _below(element: Element, place: _Place, part: Body | Group) -> _Place:
     childclass = element.get("childclass")
     return replace(
         place,
-        content=part.content,
+        part=part,
+        outer=place,
         childclass=place.childclass if childclass is None else place.model.defaults.known(childclass, element),
-        open=(*place.open, part),
         copies=(),
     )
 
@@ -161,7 +170,7 @@ def _attach(element: Element, place: _Place) -> None:
 def _model_to_attach(element: Element, model: Model) -> Model:
     found, root, path = open_submodel(model, element.required("model"), element)
     if found is None:
-        found = read_model(root, path, model.files, model.above, model.budget)
+        found = read_model(root, path, model.budget, model.above)
         model.loaded[path] = found
     return found
 
@@ -174,7 +183,7 @@ def _part_to_attach(element: Element, kind: str, model: Model, place: _Place) ->
         where = f"model {element.get('model')!r}" if element.get("model") else "what this model holds so far"
         raise element.error(f"there is no {kind} {name!r} in {where}{close_names(name, [p.name for p in parts])}")
     part, scope = found
-    if part in place.open:
+    if place.is_inside(part):
         raise element.error(f"{kind} {name!r} can't be attached inside itself")
     if not (scope.prefix or scope.suffix):
         return part
