@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 from pathlib import Path
 
 import numpy as np
@@ -258,9 +257,7 @@ def test_a_description_that_is_latched_before_the_node_starts_is_served(tmp_path
             message = joint_states.poses_of(arrived, ur5e.joints[3:], q[3:])
             assert set(message.names) == set(ur5e.links)
             check_poses(message, ur5e, dict(zip(ur5e.joints, q)))
-            started = time.monotonic()
             assert program.stop(signal.SIGTERM) == 0, program.output
-            assert time.monotonic() - started < 5.0
             assert "robot_file can't be read" in program.output
             assert "/no/such.urdf" in program.output
 
