@@ -1,0 +1,31 @@
+"""Time calls against each other: in one process, in turn, so that a machine whose speed drifts gives the same ratio."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+
+Call = Callable[[], object]
+
+
+def medians(calls: Mapping[str, Call], seconds: float = 1.0, least: int = 5) -> dict[str, float]:
+    """Give the median time [s] of each call; they run in turn, after one warm-up each, until `seconds` have passed."""
+    for call in calls.values():
+        call()
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or min(map(len, times.values())) < least:
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            times[name].append(time.perf_counter() - start)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def table(title: str, header: list[str], rows: list[list[str]]) -> None:
+    """Print a table, columns as wide as they need to be."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    print(f"\n{title}")
+    for row in [header, *rows]:
+        print("  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths)))
