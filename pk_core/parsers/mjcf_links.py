@@ -69,28 +69,40 @@ def build(bodies: list[PlacedBody]) -> Built:
     moving = [joint for body in bodies for joint in body.joints]
     for k, joint in enumerate(moving):
         built.joint_names[joint] = joints.take(joint.name or f"#joint{k}", joint.part.element)
-    still = _still(bodies)
+    places = _places_of_still_bodies(bodies)
     for body, name in zip(bodies, body_names):
         if body.parent >= 0:
-            _check_joints(body, still[body.parent], name)
-            parent = body_names[0] if _is_free(body) else body_names[body.parent]
-            _hang(body, name, parent, built, links, joints)
+            _check_joints(body, places[body.parent] is not None, name)
+            if _is_free(body):
+                _float(body, name, body_names[0], places[body.parent] or IDENTITY, built)
+            else:
+                _hang(body, name, body_names[body.parent], built, links, joints)
         visuals, collisions = tuple(body.visuals), tuple(body.collisions)
         built.links.append(Link(name, visuals, collisions, body.inertial, line=body.element.line))
     _add_frames(bodies, body_names, built, links)
     return built
 
 
-def _still(bodies: list[PlacedBody]) -> list[bool]:
-    """Say which bodies never move."""
-    still: list[bool] = []
+def _places_of_still_bodies(bodies: list[PlacedBody]) -> list[Pose | None]:
+    """Give `T_world_body` of the bodies that never move, None for the others."""
+    places: list[Pose | None] = []
     for body in bodies:
-        still.append(not (body.joints or body.mocap) and (body.parent < 0 or still[body.parent]))
-    return still
+        above = IDENTITY if body.parent < 0 else places[body.parent]
+        moves = above is None or body.joints or body.mocap
+        places.append(None if moves else above @ body.pose)
+    return places
 
 
 def _is_free(body: PlacedBody) -> bool:
     return bool(body.joints) and body.joints[0].part.type is JointType.FLOATING
+
+
+def _float(body: PlacedBody, name: str, world: str, place: Pose, built: Built) -> None:
+    """Add the joint of a body that moves freely: it places the body in the world by itself."""
+    pose, line = place @ body.pose, body.joints[0].part.element.line
+    neutral = () if pose == IDENTITY else (*pose.xyz, *wxyz_of(pose))
+    joint_name = built.joint_names[body.joints[0]]
+    built.joints.append(Joint(joint_name, JointType.FLOATING, world, name, neutral=neutral, line=line))
 
 
 def _hang(body: PlacedBody, name: str, parent: str, built: Built, links: Names, joints: Names) -> None:
@@ -108,25 +120,16 @@ def _hang(body: PlacedBody, name: str, parent: str, built: Built, links: Names, 
         child = name if last else links.make(f"#{name}/{joint_name}", part.element)
         if not last:
             built.links.append(Link(child, hidden=True, line=part.element.line))
-        if part.type is JointType.FLOATING:  # places its body in the world by itself
-            origin, anchor, neutral = IDENTITY, (0.0, 0.0, 0.0), _neutral(body.pose)
-        else:
-            origin, neutral = _moved(origin, anchor, before), ()
+        origin = _moved(origin, anchor, before)
         offset = _moved(IDENTITY, (0.0, 0.0, 0.0), anchor) if last else IDENTITY
         axes = (joint.axis,) if joint.axis is not None else ()
-        built.joints.append(
-            Joint(joint_name, part.type, parent, child, origin, axes, offset, 0.0, neutral, part.element.line)
-        )
+        built.joints.append(Joint(joint_name, part.type, parent, child, origin, axes, offset, line=part.element.line))
         parent, origin, before = child, IDENTITY, anchor
 
 
 def _moved(origin: Pose, to: Vector, start: Vector) -> Pose:
     step = tuple(a - b for a, b in zip(to, start))
     return origin @ Pose(step) if any(step) else origin
-
-
-def _neutral(pose: Pose) -> tuple[float, ...]:
-    return () if pose == IDENTITY else (*pose.xyz, *wxyz_of(pose))
 
 
 def _check_joints(body: PlacedBody, parent_still: bool, name: str) -> None:

@@ -16,7 +16,7 @@ from .urdf_parts import close_names
 from .xml import Element
 
 MAX_COPIES: Final = 50_000
-MAX_VISITS: Final = 1_000_000
+MAX_VISITS: Final = 200_000
 MAX_MODELS_DEEP: Final = 20
 
 _SECTIONS: Final = (
