@@ -44,9 +44,8 @@ class ChainInfo:
         """Give the joints that are coordinates, in the order of their columns; or all joints, depth first."""
         if exclude_fixed:
             return [span.joint for span in self._tree.spans]
-        inside = set(self._tree.frame_names)
-        joints = [joint for _, joint in self.robot.walk() if joint is not None]
-        return [joint for joint in joints if joint.child in inside and joint.parent in inside and not joint.hidden]
+        between = _joints_between(self.robot, set(self._tree.frame_names))
+        return [joint for _, joint in self.robot.walk() if joint is not None and joint.name in between and not joint.hidden]
 
     def get_joint_names(self) -> list[str]:
         """Give the names of the joints that are coordinates: the keys of a configuration given as a dict."""
@@ -120,21 +119,48 @@ def tree_text(robot: Robot, names: tuple[str, ...], details: bool = False) -> st
     inside = set(names)
     top = next(link.name for link, joint in robot.walk() if link.name in inside)
     lines = [top]
-    stack = [(joint, "") for joint in _last_first(robot, top, inside)]
+    stack = [(branch, "") for branch in _last_first(robot, top, inside)]
     while stack:
-        (joint, is_last), prefix = stack.pop()
-        lines.append(f"{prefix}{'└── ' if is_last else '├── '}{joint.child}{_details(joint) if details else ''}")
+        (joints, is_last), prefix = stack.pop()
+        child, notes = joints[-1].child, "".join(map(_details, joints)) if details else ""
+        lines.append(f"{prefix}{'└── ' if is_last else '├── '}{child}{notes}")
         below = prefix + ("    " if is_last else "│   ")
-        stack.extend((entry, below) for entry in _last_first(robot, joint.child, inside))
+        stack.extend((branch, below) for branch in _last_first(robot, child, inside))
     return "\n".join(lines) + "\n"
 
 
-def _last_first(robot: Robot, link: str, inside: set[str]) -> list[tuple[Joint, bool]]:
-    children = [joint for joint in robot.child_joints(link) if joint.child in inside]
-    return [(joint, i == len(children) - 1) for i, joint in reversed(list(enumerate(children)))]
+def _last_first(robot: Robot, link: str, inside: set[str]) -> list[tuple[tuple[Joint, ...], bool]]:
+    """Give the ways from a link down to the next ones that have these names, each through hidden links only."""
+    branches = []
+    stack = [(joint,) for joint in reversed(robot.child_joints(link))]
+    while stack:
+        way = stack.pop()
+        child = way[-1].child
+        if child in inside:
+            branches.append(way)
+        elif robot.link(child).hidden:
+            stack.extend((*way, joint) for joint in reversed(robot.child_joints(child)))
+    return [(way, i == len(branches) - 1) for i, way in reversed(list(enumerate(branches)))]
+
+
+def _joints_between(robot: Robot, inside: set[str]) -> set[str]:
+    """Give the names of the joints that lead, through hidden links only, from one of these links to another."""
+    found: set[str] = set()
+    for link in robot.links:
+        way = []
+        joint = robot.parent_joint(link.name) if link.name in inside else None
+        while joint is not None:
+            way.append(joint.name)
+            if joint.parent in inside:
+                found.update(way)
+                break
+            joint = robot.parent_joint(joint.parent) if robot.link(joint.parent).hidden else None
+    return found
 
 
 def _details(joint: Joint) -> str:
+    if joint.hidden:
+        return ""
     text = f"  [{joint.name}: {joint.type.value}"
     for axis in joint.axes:
         if math.isfinite(axis.lower) or math.isfinite(axis.upper):

@@ -157,7 +157,7 @@ class _Builder:
         self.node_of: dict[str, int] = {}
         self.spans: dict[str, JointSpan] = {}
         self.nq = self.nv = 0
-        leaders = [self._leader(joint) for joint in joints if joint.mimic]
+        leaders = [leader for joint in joints if joint.mimic for leader in self._leaders(joint)]
         for joint in [*(joint for joint in joints if not joint.mimic), *leaders]:
             self._add_span(joint)
 
@@ -167,8 +167,8 @@ class _Builder:
             self.nq += joint.nq
             self.nv += joint.nv
 
-    def _leader(self, joint: Joint) -> Joint:
-        return _resolve(self.robot, joint, joint.axes[0])[0]
+    def _leaders(self, joint: Joint) -> list[Joint]:
+        return [_resolve(self.robot, joint, axis, k)[0] for k, axis in enumerate(joint.axes)]
 
     def tree(self) -> Tree:
         return Tree(
@@ -271,21 +271,22 @@ class _Builder:
 
 def _resolve(robot: Robot, joint: Joint, axis: Axis, k: int = 0) -> tuple[Joint, int, float, float]:
     """Follow a chain of mimics to its leader: (leader, its axis, multiplier, offset)."""
-    multiplier, offset, seen = 1.0, 0.0, {joint.name}
+    multiplier, offset, seen = 1.0, 0.0, {(joint.name, k)}
     while axis.mimic is not None:
         mimic = axis.mimic
         offset += multiplier * mimic.offset
         multiplier *= mimic.multiplier
         joint, k = robot.joint(mimic.joint), mimic.axis
-        if joint.name in seen:
-            raise ModelError(f"joints mimic each other in a cycle: {sorted(seen)}", line=joint.line, element="joint")
+        if (joint.name, k) in seen:
+            names = sorted({name for name, _ in seen})
+            raise ModelError(f"joints mimic each other in a cycle: {names}", line=joint.line, element="joint")
         if joint.type is JointType.PLANAR or k >= len(joint.axes):
             raise ModelError(
                 f"joint {joint.name!r} can't be mimicked: a {joint.type.value} joint has no single coordinate to follow",
                 line=joint.line,
                 element="joint",
             )
-        seen.add(joint.name)
+        seen.add((joint.name, k))
         axis = joint.axes[k]
     return joint, k, multiplier, offset
 

@@ -5,6 +5,8 @@ Source: http://sdformat.org/tutorials?tut=pose_frame_semantics and its proposal;
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..errors import ParseError
 from ..pose import IDENTITY, Pose
 from .sdf_scopes import Item, Names
@@ -38,27 +40,26 @@ class Frames:
             way.append(item)
             item = item.scope.owner
         for lower in reversed(way):
-            self._in_world[lower] = self._in_world[lower.scope.owner] @ self._in_owner[lower]
+            self._in_world[lower] = _times(self._in_world[lower.scope.owner], self._in_owner[lower])
         return self._in_world[way[0] if way else item]
 
     def between(self, a: Item, b: Item) -> Pose:
-        """Give `T_a_b` of two links, joints, frames or the world, as it is written where one is relative to the other."""
+        """Give `T_a_b` of two items, without rounding where the pose of one is written relative to the other."""
         if a is b:
             return IDENTITY
         if self._bases.get(b) is a:
             return self._edges[b]
         if self._bases.get(a) is b:
             return _inverse(self._edges[a])
-        return _inverse(self.in_world(a)) @ self.in_world(b)
+        return _times(_inverse(self.in_world(a)), self.in_world(b))
 
     def body(self, item: Item) -> Item:
         """Give the link that an item moves with, or the world."""
         way: dict[Item, None] = {}
         while item.kind != "link" and item not in self._bodies:
             if item in way:
-                labels = [other.label for other in way]
-                cycle = labels[labels.index(item.label) :]
-                raise item.model_error(f"a cycle of attachments: {' -> '.join([*cycle, cycle[0]])}")
+                path = list(way)
+                raise item.model_error(f"a cycle of attachments: {_round(path[path.index(item) :])}")
             way[item] = None
             item = self._carrier(item)
         body = self._bodies.get(item, item)
@@ -83,7 +84,7 @@ class Frames:
         return found
 
     def _carrier(self, item: Item) -> Item:
-        """Give what an item is attached to: a joint to its child, a model to its canonical link, the world to nothing."""
+        """Give what an item is attached to: a joint to its child, a model to its canonical link."""
         if item.kind == "joint":
             return self.child(item)
         if item.kind == "frame":
@@ -123,7 +124,7 @@ class Frames:
         return self.names.world if first is None else first
 
     def _place(self, start: Item) -> None:
-        """Compute `T_owner_item`, where owner is the model it is declared in, of an item and of all that it needs first."""
+        """Compute `T_owner_item` of an item, and before of all that it needs; owner is the model it is declared in."""
         open_: dict[Item, None] = {}
         stack = [start]
         while stack:
@@ -143,8 +144,8 @@ class Frames:
 
     def _cycle(self, item: Item, first: Item, path: list[Item]) -> ParseError:
         cycle = path[path.index(first) :] if first in path else []
-        labels = list(dict.fromkeys(other.label for other in (*cycle, item)))
-        return item.model_error(f"a cycle of poses: {' -> '.join([*labels, first.label])}", item.element.child("pose"))
+        cycle = list(dict.fromkeys([*cycle, item]))
+        return item.model_error(f"a cycle of poses: {_round(cycle)}", item.element.child("pose"))
 
     def _needs(self, item: Item) -> list[Item]:
         needs = self._chain(self._base(item), item.scope.owner)
@@ -156,12 +157,12 @@ class Frames:
         placement = self._placement(item)
         if placement is not None:
             # The pose of a model with a placement frame F is that of F: T_base_model = T_base_F @ T_model_F^-1.
-            edge = edge @ _inverse(self._up(placement, item))
+            edge = _times(edge, _inverse(self._up(placement, item)))
         self._edges[item] = edge
-        return self._up(self._base(item), item.scope.owner) @ edge
+        return _times(self._up(self._base(item), item.scope.owner), edge)
 
     def _chain(self, item: Item, owner: Item) -> list[Item]:
-        """Give the items whose poses in their models make up the pose of an item in a model around it, or of the world."""
+        """Give the items whose poses, each in its own model, make up the pose of an item in a model around it."""
         if item.kind == "world":  # a joint with the world as child stands in it, whatever model declares it
             item, owner = owner, item
         chain = []
@@ -176,7 +177,7 @@ class Frames:
             return _inverse(self._up(owner, item))
         pose = IDENTITY
         for part in self._chain(item, owner):
-            pose = self._in_owner[part] @ pose
+            pose = _times(self._in_owner[part], pose)
         return pose
 
     def _placement(self, item: Item) -> Item | None:
@@ -220,5 +221,15 @@ def _first_part(element: Element, names: Names) -> Item | None:
     return models[0] if models else None
 
 
+def _round(cycle: Sequence[Item], most: int = 10) -> str:
+    labels = [item.label for item in cycle]
+    shown = labels if len(labels) <= most else [*labels[:most], f"{len(labels) - most} more"]
+    return " -> ".join([*shown, labels[0]])
+
+
+def _times(a: Pose, b: Pose) -> Pose:
+    return b if a is IDENTITY else a if b is IDENTITY else a @ b
+
+
 def _inverse(pose: Pose) -> Pose:
-    return IDENTITY if pose is IDENTITY or pose == IDENTITY else pose.inverse()
+    return IDENTITY if pose == IDENTITY else pose.inverse()

@@ -1,4 +1,4 @@
-"""`<include>` of SDF: other files' models put where they are included. Which file is opened is decided by the caller."""
+"""`<include>` of SDF: models of other files, put where they are included. The caller decides which files are opened."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .sdf_values import Version, child_text, relative_to, truth
 from .sdf_versions import parse_document
 from .xml import MAX_ELEMENTS, Element
 
-ReadInclude = Callable[[str, str], tuple["str | bytes", str]]
-"""Takes the uri and the name of the including file; gives the text and the name of the included one, or raises ParseError."""
+ReadInclude = Callable[[str, str], tuple[str | bytes, str]]
+"""Takes the uri and the name of the including file; gives text and name of the included one, or raises ParseError."""
 
 MAX_INCLUDE_DEPTH: Final = 32
 
@@ -62,7 +62,9 @@ class _Expander:
         if not uri:
             raise include.error("has no <uri>")
         if self.read is None:
-            raise include.error(f"include of {uri!r}: text alone includes nothing; load the file, or say what its uri means")
+            raise include.error(
+                f"include of {uri!r}: text alone includes nothing; load the file, or tell what uris mean"
+            )
         if len(files) > MAX_INCLUDE_DEPTH:
             raise include.error(f"include of {uri!r}: files include each other more than {MAX_INCLUDE_DEPTH} deep")
         try:

@@ -47,7 +47,8 @@ def read_joint(item: Item, frames: Frames) -> Joint:
     refuse_children(element, _IN_JOINT, ("origin", "mimic"))
     parent, child = (frames.body(end) for end in (frames.parent(item), frames.child(item)))
     if child.kind == "world" and item.scope.version < WORLD_AS_CHILD_SINCE:
-        raise item.model_error(f"the child of {item.label} is the world, which it may be since SDF 1.10 only", element.child("child"))
+        message = f"the child of {item.label} is the world, which it may be since SDF 1.10 only"
+        raise item.model_error(message, element.child("child"))
     if parent is child:
         raise item.model_error(f"parent and child of {item.label} are parts of one link, {child.name!r}")
     return Joint(
@@ -67,7 +68,9 @@ def _joint_type(joint: Item) -> JointType:
     written = joint.element.required("type").strip()
     kind = written.lower()
     if kind == "gearbox":
-        raise joint.model_error(f"{joint.label} is a gearbox: it couples two links that have joints already, and a tree has no loop")
+        raise joint.model_error(
+            f"{joint.label} is a gearbox: it couples links that have joints, and a tree has no loop"
+        )
     if kind not in _TYPES:
         raise joint.element.error(f"unknown joint type {written!r}; valid: {', '.join(_TYPES)}")
     return _TYPES[kind]
@@ -81,8 +84,8 @@ def _read_axis(joint: Item, tag: str, kind: JointType, frames: Frames) -> Axis:
     for attribute in element.attributes:
         if ":" not in attribute:
             raise element.error(f"unknown attribute {attribute!r} of an axis; its direction is <xyz>0 0 1</xyz>")
-    lower, upper, velocity, effort = _read_limits(joint, element, kind)
-    return Axis(_direction(joint, element, frames), lower, upper, velocity, effort, mimic=_read_mimic(joint, element, frames))
+    limits = _read_limits(joint, element, kind)
+    return Axis(_direction(joint, element, frames), *limits, mimic=_read_mimic(joint, element, frames))
 
 
 def _direction(joint: Item, axis: Element, frames: Frames) -> Vector:

@@ -29,6 +29,8 @@ from .sdf_scopes import Item
 from .sdf_values import child_number, child_text, child_vector, read_pose, refuse_children, relative_to, unit_vector
 from .xml import Element
 
+_UNIT_INERTIA = (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)
+
 Colour = tuple[float, float, float, float]
 
 _log = logging.getLogger(__name__)
@@ -98,7 +100,7 @@ def _colour(visual: Element) -> Colour | None:
 
 
 def _read_inertial(link: Element) -> Inertial | None:
-    """Read mass and inertia; what is left out is 1 kg, 1 kg m^2 about each axis and 0 beside the diagonal, as SDF says."""
+    """Read mass and inertia; SDF says that what is left out is 1 kg, 1 kg m^2 about each axis, 0 off the diagonal."""
     for element in link.all("inertial"):
         if element.get("auto", "").strip().lower() in ("true", "1"):
             continue  # to be computed from the collisions
@@ -106,7 +108,7 @@ def _read_inertial(link: Element) -> Inertial | None:
             inertia = next(iter(element.all("inertia")), None)
             components = [
                 child_number(inertia, key, default) if inertia is not None else default
-                for key, default in zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), (1.0, 0.0, 0.0, 1.0, 0.0, 1.0))
+                for key, default in zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), _UNIT_INERTIA, strict=True)
             ]
             return Inertial(child_number(element, "mass", 1.0), tuple(components), read_pose(element.child("pose")))
         except ParseError as error:

@@ -1,7 +1,7 @@
 """The names of an SDF file: which models, links, joints and frames there are, and what a name means where it stands.
 
-Names are those that libsdformat gives: `nested::link`, in a world `model::link`; a model that stands alone leaves its own
-name out.
+Names are those that libsdformat gives: `nested::link`, in a world `model::link`; a model that stands alone leaves its
+own name out.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ..errors import ModelError, ParseError
+from ..errors import ModelError
 from .sdf_values import SEPARATOR, Version, read_name, refuse_children
 from .urdf_parts import close_names
 from .xml import Element
@@ -207,7 +207,7 @@ def _read_kind(names: Names, scope: Scope, parent: Element, kind: str, models: C
 
 
 def _unique_name(names: Names, scope: Scope, name: str, kind: str, models: Collection[str]) -> str:
-    """Add `_link`, `_joint` or `_frame` to a name that another kind has in a file of before 1.7, as libsdformat does."""
+    """Add `_link`, `_joint` or `_frame` to a name that another kind has, as libsdformat does before 1.7."""
     if scope.version >= UNIQUE_SIBLINGS_SINCE:
         return name
     unique, count = name, -1

@@ -15,11 +15,13 @@ WORLD: Final = "world"  # no link of SDF has this name
 _ONE_WAY = (JointType.BALL, JointType.UNIVERSAL)  # their inverse motion is no joint of the same type
 
 
-def hang_on_world(links: Sequence[Link], joints: Sequence[Joint], at_rest: Mapping[str, Pose], source: str) -> list[Joint]:
+def hang_on_world(
+    links: Sequence[Link], joints: Sequence[Joint], at_rest: Mapping[str, Pose], source: str
+) -> list[Joint]:
     """Give the joints of one tree with the world as root.
 
-    A joint whose child is the world is turned round with those above it. A link that is no joint's child then is fixed to
-    the world where it rests, by a hidden joint.
+    A joint whose child is the world is turned round with those above it. A link that is no joint's child then is fixed
+    to the world where it rests, by a hidden joint.
 
     Args:
         at_rest: `T_world_link` of each link.
@@ -52,7 +54,8 @@ def _turned_to_world(joints: Sequence[Joint], source: str) -> list[Joint]:
 def _reversed(joint: Joint, source: str) -> Joint:
     """Swap parent and child: the inverse of a motion about an axis is the same motion about the negated axis."""
     if joint.type in _ONE_WAY:
-        raise _error(joint, f"{joint.type.value} joint {joint.name!r} leads up to the world; make the world its parent", source)
+        message = f"{joint.type.value} joint {joint.name!r} leads up to the world; make the world its parent"
+        raise _error(joint, message, source)
     axes = tuple(replace(axis, direction=tuple(-c for c in axis.direction)) for axis in joint.axes)
     origin, offset = joint.child_offset.inverse(), joint.origin.inverse()
     return replace(joint, parent=joint.child, child=joint.parent, origin=origin, axes=axes, child_offset=offset)
@@ -89,7 +92,7 @@ def _in_order_of_links(links: Sequence[Link], joints: Sequence[Joint], hidden: S
 
 
 def split_followers(links: Sequence[Link], joints: Sequence[Joint]) -> tuple[list[Link], list[Joint]]:
-    """Make two revolute joints of every universal joint of which one axis follows another joint and one moves by itself.
+    """Make two revolute joints of each universal joint of which one axis follows another joint and one moves by itself.
 
     Their names are those of its coordinates, `joint/0` and `joint/1`; the link between them is hidden.
     """
@@ -107,8 +110,10 @@ def _follows_by_half(joint: Joint) -> bool:
 
 def _halves(joint: Joint) -> tuple[Joint, Joint]:
     middle = f"__{joint.name}__"  # names of this form are reserved
-    names = [f"{joint.name}/{index}" for index in range(2)]
-    first, second = (replace(joint, name=name, type=JointType.REVOLUTE, axes=(axis,)) for name, axis in zip(names, joint.axes))
+    first, second = (
+        replace(joint, name=f"{joint.name}/{index}", type=JointType.REVOLUTE, axes=(axis,))
+        for index, axis in enumerate(joint.axes)
+    )
     return replace(first, child=middle, child_offset=Pose()), replace(second, parent=middle, origin=Pose())
 
 

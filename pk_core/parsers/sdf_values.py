@@ -55,9 +55,7 @@ def child_number(parent: Element, tag: str, default: float | None = None, *, inf
     return numbers(child.text, child, tag, size=1, infinite=infinite)[0]
 
 
-def child_vector(
-    parent: Element, tag: str, size: int = 3, default: Sequence[float] | None = None
-) -> tuple[float, ...]:
+def child_vector(parent: Element, tag: str, size: int = 3, default: Sequence[float] | None = None) -> tuple[float, ...]:
     """Read the numbers in a child element; raises ParseError as `child_number` does."""
     child = parent.child(tag)
     if child is None or not child.text.strip():

@@ -54,8 +54,7 @@ def _read_version(root: Element) -> Version:
 
 
 def _attributes_to_elements(root: Element) -> None:
-    """Write SDF 1.0 and 1.1 as 1.2: `<origin pose="..."/>` as `<pose>`, `<parent link="a"/>` and `<axis xyz="0 0 1"/>` with
-    their values in elements."""
+    """Write SDF 1.0 and 1.1 as 1.2: `<origin pose="..."/>` as `<pose>`, `<axis xyz="0 0 1"/>` as `<axis><xyz>`..."""
     for element in root.walk():
         if element.tag == "origin":
             element.tag, element.text = "pose", element.attributes.pop("pose", "")

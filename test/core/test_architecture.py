@@ -21,7 +21,7 @@ FLOORS = (
     ("tree",),
     ("kinematics",),
     ("integration", "configuration", "chain_info", "chain", "serial_chain"),
-    ("load", "builders"),
+    ("description_files", "load", "builders"),
     ("ik",),
     ("warmup",),
     ("__init__",),
