@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .mjcf import parse_mjcf
+from .sdf import parse_sdf
 from .urdf import parse_urdf
 
-__all__ = ["parse_urdf"]
+__all__ = ["parse_mjcf", "parse_sdf", "parse_urdf"]
