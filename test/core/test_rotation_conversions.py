@@ -160,6 +160,14 @@ def test_in_gimbal_lock_the_last_angle_is_zero_and_the_rotation_is_kept(conventi
         )
 
 
+@pytest.mark.parametrize("convention", EULER_CONVENTIONS)
+def test_euler_angles_lie_in_their_ranges(convention: str) -> None:
+    angles = euler.matrix_to_euler_angles(rotation_matrices(), convention)
+    assert (angles[:, [0, 2]].abs() <= math.pi).all()
+    lower, upper = (-math.pi / 2, math.pi / 2) if len(set(convention)) == 3 else (0.0, math.pi)
+    assert (angles[:, 1] >= lower).all() and (angles[:, 1] <= upper).all()
+
+
 def test_euler_angles_compose_in_the_order_of_the_letters() -> None:
     a, b, c = 0.3, -0.7, 1.9
     x, y, z = turned_by((1, 0, 0), a), turned_by((0, 1, 0), b), turned_by((0, 0, 1), c)
