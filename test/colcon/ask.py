@@ -33,6 +33,7 @@ EXECUTABLE: Final = Path(get_package_prefix("pk_ros"), "lib/pk_ros/kinematics_no
 SERVICES: Final = {ComputeFK: "/kinematics/compute_fk", SolveIK: "/kinematics/solve_ik"}
 TIP: Final = "panda_hand"
 Q: Final = [0.3, -0.4, 0.2, -1.9, 0.1, 1.7, 0.6]  # of a pose that the arm can reach [rad]
+START_TIMEOUT: Final = 300.0  # [s]; the first start compiles the kernels
 POSITION_TOLERANCE: Final = 1e-4  # [m]
 ROTATION_TOLERANCE: Final = 1e-3  # [rad]
 
@@ -75,11 +76,11 @@ def ask(process: subprocess.Popen) -> None:
 
 def wait_until_served(clients: list[Client], process: subprocess.Popen) -> None:
     """Wait until the services are advertised, which is after the kernels are compiled; raises TimeoutError."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + START_TIMEOUT
     while not all(client.service_is_ready() for client in clients):
         assert process.poll() is None, f"kinematics_node ended with {process.returncode}"
         if time.monotonic() > deadline:
-            raise TimeoutError(f"not advertised within 120 s: {list(SERVICES.values())}")
+            raise TimeoutError(f"not advertised within {START_TIMEOUT:g} s: {list(SERVICES.values())}")
         time.sleep(0.1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -51,8 +52,12 @@ def test_the_version_is_that_of_the_ros_package(installed: Path) -> None:
 
 
 def test_pk_core_is_imported_without_ros(installed: Path, tmp_path: Path) -> None:
-    program = "import sys, pk_core; print(pk_core.__file__); assert 'rclpy' not in sys.modules and 'pk_ros' not in sys.modules"
-    environment_path = f"import sys; sys.path.insert(0, {str(installed)!r}); {program}"
-    done = subprocess.run([sys.executable, "-c", environment_path], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    program = (
+        f"import sys; sys.path.insert(0, {str(installed)!r}); import pk_core; "
+        "assert 'rclpy' not in sys.modules and 'pk_ros' not in sys.modules; print(pk_core.__file__)"
+    )
+    environment = {**os.environ, "PYTHONPATH": "", "PK_CACHE_DIR": str(tmp_path)}
+    python = [sys.executable, "-c", program]
+    done = subprocess.run(python, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.strip()).is_relative_to(installed)
