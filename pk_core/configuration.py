@@ -27,11 +27,11 @@ def as_tensor(value: object, tree: Tree, dtype: torch.dtype, device: torch.devic
         TensorTypeError: a tensor of another floating dtype or device.
         UnknownJoint: a dict names a joint that is no coordinate, or, with missing="error", leaves one out.
     """
-    if isinstance(value, Mapping):
-        return _from_mapping(value, tree, dtype, device, missing)
     if isinstance(value, Tensor):
         check_tensor("th", value, dtype, device)
         q = value if value.dtype == dtype else value.to(dtype)
+    elif isinstance(value, Mapping):
+        return _from_mapping(value, tree, dtype, device, missing)
     else:
         q = _cast(value, dtype, device)
     if q.dim() == 1:
@@ -45,7 +45,7 @@ def as_tensor(value: object, tree: Tree, dtype: torch.dtype, device: torch.devic
 
 def check_tensor(name: str, value: Tensor, dtype: torch.dtype, device: torch.device) -> None:
     """Refuse a tensor on another device or in another floating dtype than the chain's."""
-    if value.is_floating_point() and value.dtype != dtype:
+    if value.dtype != dtype and value.is_floating_point():
         raise TensorTypeError(f"{name} is {value.dtype}, the chain is {dtype}: use {name}.to({dtype}) or chain.to(dtype={value.dtype})")
     if value.device.type != device.type or (device.index is not None and value.device.index != device.index):
         raise TensorTypeError(f"{name} is on {value.device}, the chain on {device}: use {name}.to({str(device)!r}) or chain.to(device=...)")
