@@ -44,14 +44,25 @@ class Frames:
         return self._in_world[way[0] if way else item]
 
     def between(self, a: Item, b: Item) -> Pose:
-        """Give `T_a_b` of two items, without rounding where the pose of one is written relative to the other."""
-        if a is b:
-            return IDENTITY
-        if self._bases.get(b) is a:
-            return self._edges[b]
-        if self._bases.get(a) is b:
-            return _inverse(self._edges[a])
+        """Give `T_a_b` of two items; as it is written, where the pose of one is relative to the other."""
+        written = self._written(a, b)
+        if written is not None:
+            return written
+        written = self._written(b, a)
+        if written is not None:
+            return _inverse(written)
+        if a.scope is b.scope:  # without the model's own pose there is less to round
+            return _times(_inverse(self._in_owner[a]), self._in_owner[b])
         return _times(_inverse(self.in_world(a)), self.in_world(b))
+
+    def _written(self, a: Item, b: Item, most: int = 3) -> Pose | None:
+        """Multiply the poses of the file from a to b, None where b is not relative to a in a few steps."""
+        pose = IDENTITY
+        for _ in range(most):
+            if a is b or b not in self._bases:
+                break
+            pose, b = _times(self._edges[b], pose), self._bases[b]
+        return pose if a is b else None
 
     def body(self, item: Item) -> Item:
         """Give the link that an item moves with, or the world."""

@@ -10,7 +10,7 @@ from ..model import Axis, Joint, JointType, Mimic
 from ..pose import Vector
 from .sdf_frames import Frames
 from .sdf_scopes import MODEL_FRAME, Item
-from .sdf_values import Version, child_number, child_vector, refuse_children, truth, unit_vector
+from .sdf_values import Version, child_number, child_vector, refuse_children, single, truth, unit_vector
 from .xml import Element
 
 WORLD_AS_CHILD_SINCE: Final[Version] = (1, 10)
@@ -77,7 +77,7 @@ def _joint_type(joint: Item) -> JointType:
 
 
 def _read_axis(joint: Item, tag: str, kind: JointType, frames: Frames) -> Axis:
-    element = joint.element.child(tag)
+    element = single(joint.element, tag)
     if element is None:
         raise joint.element.error(f"{joint.label} has no <{tag}>; a {kind.value} joint needs one")
     refuse_children(element, _IN_AXIS, ())
@@ -117,7 +117,7 @@ def _frame_of_axis(joint: Item, axis: Element, expressed_in: str) -> str:
 
 def _read_limits(joint: Item, axis: Element, kind: JointType) -> tuple[float, float, float, float]:
     """Read lower, upper, velocity, effort; infinite where the description gives none."""
-    limit = axis.child("limit")
+    limit = single(axis, "limit")
     if limit is None:
         return -math.inf, math.inf, math.inf, math.inf
     refuse_children(limit, ("lower", "upper", "velocity", "effort"), ())
@@ -138,7 +138,7 @@ def _largest(value: float) -> float:
 
 def _read_mimic(joint: Item, axis: Element, frames: Frames) -> Mimic | None:
     """Read `follower = multiplier * (leader - reference) + offset`."""
-    element = axis.child("mimic")
+    element = single(axis, "mimic")
     if element is None:
         return None
     name = element.required("joint").strip()

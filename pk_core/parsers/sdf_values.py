@@ -32,6 +32,14 @@ def read_name(element: Element, version: Version) -> str:
     return name
 
 
+def single(parent: Element, tag: str) -> Element | None:
+    """Give the only child with a tag, None without one; raises ParseError where there are several, even if alike."""
+    found = parent.all(tag)
+    if len(found) > 1:
+        raise found[1].error(f"a second <{tag}> in <{parent.label}>, which has one in line {found[0].line}")
+    return found[0] if found else None
+
+
 def child_text(parent: Element, tag: str) -> str:
     """Give the text of the only child with a tag, "" without one."""
     child = parent.child(tag)

@@ -1,0 +1,135 @@
+"""Mutated SDF ends as a valid robot or as an error of pk, soon: never in another exception or a hang."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pk_core.errors import PkError
+from pk_core.parsers import parse_sdf
+from pk_core.parsers.sdf_scopes import MAX_NAME_LENGTH
+from pk_core.tree import flatten
+from pk_core.validation import validate
+
+MODEL = b"""<?xml version="1.0"?>
+<sdf version="1.11"><model name="m" canonical_link="b" placement_frame="f"><pose degrees="true">1 2 3 4 5 6</pose>
+<link name="a"><visual name="v"><pose relative_to="f"/><geometry><box><size>1 1 1</size></box></geometry></visual>
+</link>
+<link name="b"><pose relative_to="j">0 0 1 0 0 0</pose></link><link name="c"/><link name="d"/>
+<frame name="f" attached_to="n::k"><pose rotation_format="quat_xyzw">0 0 0 0 0 0 1</pose></frame>
+<joint name="j" type="revolute"><pose relative_to="a"/><parent>a</parent><child>b</child><axis>
+<xyz expressed_in="f">0 0 1</xyz><limit><lower>-1</lower><upper>1e16</upper></limit></axis></joint>
+<joint name="k" type="universal"><parent>b</parent><child>c</child><axis/><axis2><xyz>1 0 0</xyz>
+<mimic joint="j" axis="axis"><multiplier>2</multiplier></mimic></axis2></joint>
+<joint name="l" type="screw"><parent>c</parent><child>n::k</child><axis/><thread_pitch>2</thread_pitch></joint>
+<model name="n" placement_frame="k"><pose relative_to="d"/><link name="k"/></model>
+</model></sdf>
+"""
+WORLD = b"""<sdf version="1.7"><world name="w"><frame name="f"><pose>1 0 0 0 0 0</pose></frame>
+<model name="m"><pose relative_to="f"/><link name="a"/><frame name="n::__model__" attached_to="n::a"/>
+<link name="n::a"/>
+<joint name="j" type="ball"><parent>a</parent><child>n</child></joint></model>
+<joint name="k" type="fixed"><parent>world</parent><child>m::a</child></joint>
+<include><uri>x</uri></include></world></sdf>
+"""
+OLD = b"""<gazebo version="1.0"><model name="m"><origin pose="1 0 0 0 0 0"/><link name="a"/><link name="b"/>
+<joint name="a" type="prismatic"><parent link="a"/><child link="b"/><axis xyz="0 0 1"><limit lower="0"/></axis></joint>
+</model></gazebo>
+"""
+
+# What may stand where something else stood: numbers that aren't, names of others, versions, tags, markup.
+ODD = [
+    b"", b" ", b"0", b"-1", b"1e308", b"1e999", b"nan", b"inf", b"1_0", b"1 2 3", b"a", b"b", b"f", b"j", b"m", b"n",
+    b"world", b"__model__", b"n::__model__", b"m::n", b"::", b"x::", b"1.0", b"1.4", b"1.6", b"1.8", b"1.10", b"2.0", b"true",
+    b"fixed", b"revolute", b"revolute2", b"gearbox", b"ball", b"link", b"joint", b"frame", b"model", b"pose", b"axis", b"mimic",
+    b"<", b">", b"/>", b'"', b"&", b"&x;", b"<!--", b"-->", b"<?", b"<![CDATA[", b"\0", b"\xff", "手".encode(),
+    b"x" * 5000, b'<model name="z">' * 500, b"</model>" * 500, b'<!DOCTYPE r [<!ENTITY x "y">]>', b"9" * 5000,
+]  # fmt: skip
+
+PIECES = re.compile(rb'<[^<>]*>|"[^"]*"|[A-Za-z_:]+|[-+.\deE]+')
+
+actions = st.sampled_from(["replace", "insert", "delete", "repeat", "swap", "move"])
+mutation = st.tuples(actions, st.integers(0), st.integers(0))
+
+
+def mutate(data: bytes, mutations: list[tuple[str, int, int]]) -> bytes:
+    """Change a description piece by piece: whole tags, attribute values, words, numbers."""
+    for what, where, which in mutations:
+        pieces = [match.span() for match in PIECES.finditer(data)]
+        if not pieces:
+            return data
+        begin, end = pieces[where % len(pieces)]
+        other = data[slice(*pieces[which % len(pieces)])]
+        new = {
+            "replace": ODD[which % len(ODD)],
+            "insert": data[begin:end] + ODD[which % len(ODD)],
+            "delete": b"",
+            "repeat": data[begin:end] * (which % 50),
+            "swap": other,
+            "move": data[begin:end] + other,
+        }[what]
+        data = data[:begin] + new + data[end:]
+    return data
+
+
+def include(uri: str, including: str) -> tuple[bytes, str]:
+    """Give a small file for every uri."""
+    return MODEL, f"{including}/{uri}"
+
+
+def check(data: str | bytes) -> None:
+    """Read a description and use what comes out."""
+    start = time.process_time()
+    try:
+        robot = parse_sdf(data, source="fuzz.sdf", read_include=include)
+    except PkError as error:
+        assert "fuzz.sdf" in str(error)
+    else:
+        validate(robot)
+        assert len(list(robot.walk())) == len(robot.links)
+        assert all(len(link.name) <= MAX_NAME_LENGTH for link in robot.links)
+        flatten(robot)
+    assert time.process_time() - start < 2.0
+
+
+@settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example])
+@given(st.sampled_from([MODEL, WORLD, OLD]), st.lists(mutation, max_size=5), st.booleans())
+def test_a_mutated_description_is_read_or_refused(
+    seed: bytes, mutations: list[tuple[str, int, int]], as_text: bool
+) -> None:
+    data = mutate(seed, mutations)
+    check(data.decode("utf-8", errors="surrogateescape") if as_text else data)
+
+
+names = st.sampled_from(["a", "b", "n", "n::a", "n::b", "j", "k", "f", "g", "world", "__model__", "n::__model__"])
+poses = st.one_of(st.just(""), st.builds('<pose relative_to="{}">1 0 0 0 0 1</pose>'.format, names))
+kinds = st.sampled_from(["revolute", "fixed", "ball", "universal", "prismatic"])
+leaders = st.sampled_from(["axis", "axis2"])
+mimics = st.builds('<mimic joint="{}" axis="{}"><multiplier>2</multiplier></mimic>'.format, names, leaders)
+axes = st.one_of(st.just(""), st.builds('<xyz expressed_in="{}">0 0 1</xyz>'.format, names), mimics)
+JOINT = '<joint name="{}" type="{}"><parent>{}</parent><child>{}</child>{}<axis>{}</axis><axis2>{}</axis2></joint>'
+parts = st.one_of(
+    st.builds('<link name="{}">{}</link>'.format, names, poses),
+    st.builds('<frame name="{}" attached_to="{}">{}</frame>'.format, names, names, poses),
+    st.builds(JOINT.format, names, kinds, names, names, poses, axes, axes),
+)
+maybe_names = st.one_of(st.just(""), names)
+models = st.builds(
+    '<model name="{}" placement_frame="{}" canonical_link="{}">{}{}</model>'.format,
+    names,
+    maybe_names,
+    maybe_names,
+    poses,
+    st.lists(parts, max_size=5).map("".join),
+)
+
+
+@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(["1.4", "1.6", "1.7", "1.10"]), st.lists(st.one_of(parts, models), max_size=7), st.booleans())
+def test_any_names_in_any_order_are_a_tree_or_refused(version: str, inside: list[str], in_world: bool) -> None:
+    text = f'<link name="a"/><link name="b"/>{"".join(inside)}'
+    outer = f'<world name="w"><model name="n">{text}</model></world>' if in_world else f'<model name="m">{text}</model>'
+    check(f'<sdf version="{version}">{outer}</sdf>')
