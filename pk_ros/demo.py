@@ -6,6 +6,11 @@ IK of 1,000 reachable targets, checks every answer by forward kinematics, and pr
 
 from __future__ import annotations
 
+from .running import leave_on_signals, stopped, watch_signals
+
+if __name__ == "__main__":
+    leave_on_signals(130)  # until main() takes over: the imports below take seconds
+
 import contextlib
 import os
 import signal
@@ -39,6 +44,16 @@ STOP_TIMEOUT = 10.0  # [s]
 
 class DemoFailed(RuntimeError):
     """Something that the demo promises did not hold."""
+
+
+class Interrupted(Exception):
+    """Ctrl-C or SIGTERM came."""
+
+
+def go_on() -> None:
+    """Raise Interrupted once a signal has come: called wherever the demo may end, and nowhere else can it."""
+    if stopped():
+        raise Interrupted
 
 
 @dataclass(frozen=True)
@@ -96,6 +111,7 @@ def show_link_poses(node: Node, running: list[subprocess.Popen]) -> None:
     deadline, shown = time.monotonic() + START_TIMEOUT, 0
     try:
         while shown < N_POSES:
+            go_on()
             executor.spin_once(timeout_sec=0.2)
             if any(process.poll() is not None for process in running):
                 raise DemoFailed("a process ended early; see above")
@@ -154,6 +170,7 @@ def solve_and_judge(robot_file: Path) -> None:
     targets = random_targets(arm, N_TARGETS)
     with KinematicsClient(f"{NAMESPACE}/kinematics", timeout=30.0) as kinematics:
         kinematics.wait_until_ready()
+        go_on()
         started = time.perf_counter()
         answer = kinematics.solve_ik(
             TIP, targets, position_tolerance=POSITION_TOLERANCE, rotation_tolerance=ROTATION_TOLERANCE
@@ -177,7 +194,7 @@ def solve_and_judge(robot_file: Path) -> None:
 def main() -> int:
     """Run the demo; return the exit code."""
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # either way out ends the processes
+    watch_signals()
     robot_file = embedded_robot("panda")
     print(f"Starting the kinematics node on {robot_file.name}; the first start compiles its kernels.", flush=True)
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
@@ -190,7 +207,7 @@ def main() -> int:
     except (DemoFailed, KinematicsError) as failure:
         print(f"The demo failed: {failure}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
+    except Interrupted:
         return 130
     finally:
         rclpy.shutdown()

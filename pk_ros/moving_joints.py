@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from .running import leave_on_signals, run
+
+if __name__ == "__main__":
+    leave_on_signals()  # until run() takes over: the imports below take seconds
+
 import math
 import sys
 from collections.abc import Sequence
@@ -14,8 +19,6 @@ from std_msgs.msg import String
 
 from pk_core.model import Joint, JointType, Robot
 from pk_core.parsers.urdf import parse_urdf
-
-from .running import run
 
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 _SCALAR = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC, JointType.SCREW)

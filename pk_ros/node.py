@@ -9,6 +9,11 @@ through a guard condition, which wakes the executor.
 
 from __future__ import annotations
 
+from .running import leave_on_signals, run
+
+if __name__ == "__main__":
+    leave_on_signals()  # until run() takes over: the imports below take seconds
+
 import functools
 import sys
 import threading
@@ -41,7 +46,6 @@ from .joint_states import JointTable
 from .messages import descriptor, diagnostic_array
 from .msg import LinkPoses
 from .parameters import PARAMETERS, find_problems
-from .running import run
 from .served_model import ServedModel
 from .services import Defaults, ErrorCode, answer_fk, answer_ik, fill_fk_response, fill_ik_response
 from .srv import ComputeFK, SolveIK

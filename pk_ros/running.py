@@ -1,15 +1,43 @@
-"""Run a node as a program until Ctrl-C or SIGTERM, and end with exit code 0."""
+"""Run a node as a program until Ctrl-C or SIGTERM, and end with exit code 0. Imports nothing that takes its time."""
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from rclpy.node import Node
+
+_stop = threading.Event()
+
+
+def leave_on_signals(code: int = 0) -> None:
+    """Let Ctrl-C and SIGTERM end the process at once, with an exit code.
+
+    A program begins with this, before it imports rclpy and torch: that takes seconds, and the exception that Python
+    raises on Ctrl-C is lost wherever a module catches everything while it is imported.
+    """
+    _on_signals(lambda *_: os._exit(code))
+
+
+def watch_signals() -> None:
+    """Let Ctrl-C and SIGTERM set a flag, which `stopped` reads."""
+    _on_signals(lambda *_: _stop.set())
+
+
+def _on_signals(handler: Callable[[int, FrameType | None], None]) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
+
+
+def stopped() -> bool:
+    """Say whether one of the signals has come."""
+    return _stop.is_set()
 
 
 def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int:
@@ -17,15 +45,17 @@ def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int
 
     rclpy's own handling of SIGTERM races with the executor (hangs, exit code 1); a flag that the loop reads does not.
     """
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
+    import rclpy
+    from rclpy.executors import SingleThreadedExecutor
+    from rclpy.signals import SignalHandlerOptions
+
+    watch_signals()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
         executor = SingleThreadedExecutor()
         node = make_node()
         executor.add_node(node)
-        while not stop.is_set() and rclpy.ok():
+        while not stopped() and rclpy.ok():
             try:
                 executor.spin_once(timeout_sec=0.1)
             except Exception as error:  # such as an answer whose caller is gone: no reason for a robot's node to end

@@ -154,14 +154,15 @@ class Bench:
         return JointStates(self, qos)
 
     def diagnosis(self, wanted: str, level: int | None = None) -> dict[str, str]:
-        """Wait until the node's diagnosis holds the words `wanted`; give its values, the sentence as "message"."""
+        """Wait until the node's diagnosis, or a value of it, holds the words `wanted`; give the values."""
         arrays = self.collect(DiagnosticArray, "/diagnostics")
 
         def found() -> dict[str, str] | None:
             for status in (status for array in arrays for status in array.status):
                 ours = status.name.startswith(f"{self.namespace}/kinematics")
-                if ours and wanted in status.message and level in (None, status.level[0]):
-                    return {"message": status.message} | {pair.key: pair.value for pair in status.values}
+                values = {pair.key: pair.value for pair in status.values} | {"message": status.message}
+                if ours and level in (None, status.level[0]) and any(wanted in value for value in values.values()):
+                    return values
             return None
 
         return self.wait_until(found, f"a diagnosis with {wanted!r}")

@@ -86,16 +86,16 @@ def test_bad_messages_are_named_and_do_not_stop_the_node(
         (ARM, READY[:-1]),
         (ARM, []),
         ([], READY),
-        (["wheel", *ARM], [1.0, *READY]),
         (["no such joint"], [0.0]),
         (ARM, [np.nan] * 7),
         (ARM, [np.inf, *READY[1:]]),
         (["x" * 100_000], [0.0]),
         ([""], [0.0]),
+        (["wheel", *ARM], [1.0, *READY]),
     ]:
         joint_states.send(names, positions)
         panda_bench.spin_for(0.02)
-    values = panda_bench.diagnosis("joints it does not have")
+    values = panda_bench.diagnosis("wheel")
     assert "wheel" in values["joints unknown"]
     assert int(values["joint_states rejected"]) >= 5
     q = panda.random(1, seed=3)[0]
