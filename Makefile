@@ -81,7 +81,7 @@ test: $(VENV)/.runtime $(VENV)/.interfaces $(VENV)/.test $(VENV)/.colcon
 endif
 
 bench: $(VENV)/.runtime $(VENV)/.benchmark
-	@$(VENV)/bin/python benchmarks/kinematics.py
+	@PYTHONPATH=$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH} $(VENV)/bin/python benchmarks/kinematics.py
 
 lint: $(VENV)/.lint
 	@$(VENV)/bin/ruff check .
