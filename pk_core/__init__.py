@@ -12,8 +12,10 @@ Conventions, everywhere:
 
 from . import elementary_transforms, euler, quaternion, rotation, rotation_distance, se3, so3
 from .builders import (
+    build_chain_from_mjcf,
     build_chain_from_sdf,
     build_chain_from_urdf,
+    build_serial_chain_from_mjcf,
     build_serial_chain_from_sdf,
     build_serial_chain_from_urdf,
 )
@@ -35,7 +37,7 @@ from .euler import *  # noqa: F403
 from .ik import IKOptionError, IKOptions, IKResult, IKSolution, IKStatus, PseudoInverseIK, solve_ik
 from .load import load
 from .model import Robot
-from .parsers import parse_sdf, parse_urdf
+from .parsers import parse_mjcf, parse_sdf, parse_urdf
 from .quaternion import *  # noqa: F403
 from .rotation import *  # noqa: F403
 from .rotation_distance import *  # noqa: F403
@@ -69,11 +71,14 @@ __all__ = [
     "UnknownLink",
     "UnknownName",
     "UnsupportedError",
+    "build_chain_from_mjcf",
     "build_chain_from_sdf",
     "build_chain_from_urdf",
+    "build_serial_chain_from_mjcf",
     "build_serial_chain_from_sdf",
     "build_serial_chain_from_urdf",
     "load",
+    "parse_mjcf",
     "parse_sdf",
     "parse_urdf",
     "solve_ik",

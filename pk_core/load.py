@@ -13,7 +13,7 @@ from .chain import Chain
 from .description_files import DescriptionFiles, PathLike, Resolve
 from .errors import ParseError, UnsupportedError
 from .model import Robot
-from .parsers import parse_sdf, parse_urdf
+from .parsers import parse_mjcf, parse_sdf, parse_urdf
 from .parsers.text import decode
 
 Reader = Callable[[bytes | str, str, DescriptionFiles], Robot]
@@ -64,7 +64,11 @@ def _read_sdf(data: bytes | str, source: str, files: DescriptionFiles) -> Robot:
     return parse_sdf(data, source=source, read_include=files.read_include if files.opens_any else None)
 
 
-_READERS: Final[dict[str, Reader]] = {"robot": _read_urdf, "sdf": _read_sdf, "gazebo": _read_sdf}
+def _read_mjcf(data: bytes | str, source: str, files: DescriptionFiles) -> Robot:
+    return parse_mjcf(data, source=source, read_file=files.read, path=Path(source).name)
+
+
+_READERS: Final[dict[str, Reader]] = {"robot": _read_urdf, "sdf": _read_sdf, "gazebo": _read_sdf, "mujoco": _read_mjcf}
 
 
 def _reader(data: bytes | str, source: str) -> Reader:

@@ -113,7 +113,8 @@ def read_defaults(sections: Sequence[Element]) -> Defaults:
             element, table = pending.pop()
             _add_own(element, table)
             # Nested classes come last, wherever they stand: they inherit all that their parent says.
-            pending += [(nested, _new_class(nested, table, defaults)) for nested in reversed(element.all("default"))]
+            nested = [(child, _new_class(child, table, defaults)) for child in element.all("default")]
+            pending += reversed(nested)
     return defaults
 
 
