@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import signal
 from pathlib import Path
 
@@ -243,7 +244,7 @@ def test_a_wrong_parameter_ends_the_node_with_its_name(tmp_path: Path) -> None:
 def test_a_description_that_is_latched_before_the_node_starts_is_served(tmp_path: Path, ur5e: Oracle) -> None:
     with Bench("/early") as bench:
         bench.latch_description(ur5e.text)
-        with kinematics_node(tmp_path, "/early", robot_file="/no/such.urdf") as program:  # named, then the topic serves
+        with kinematics_node(tmp_path, "/early", robot_file="/no/such.urdf", publish_tf=True) as program:
             arrived = bench.collect(LinkPoses, "kinematics/link_poses")
             joint_states = bench.joint_states()
             first = ur5e.joints[:3]
@@ -258,8 +259,10 @@ def test_a_description_that_is_latched_before_the_node_starts_is_served(tmp_path
             assert set(message.names) == set(ur5e.links)
             check_poses(message, ur5e, dict(zip(ur5e.joints, q)))
             assert program.stop(signal.SIGTERM) == 0, program.output
-            assert "robot_file can't be read" in program.output
-            assert "/no/such.urdf" in program.output
+    # what it could not do it said, and did the rest
+    assert "robot_file can't be read" in program.output
+    assert "/no/such.urdf" in program.output
+    assert ("tf2_msgs is not installed" in program.output) == (importlib.util.find_spec("tf2_msgs") is None)
 
 
 def test_a_node_without_a_description_says_so_until_one_comes(tmp_path: Path, ur5e: Oracle, panda: Oracle) -> None:

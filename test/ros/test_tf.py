@@ -75,10 +75,3 @@ def test_moving_joints_go_to_tf_and_fixed_ones_to_tf_static(tmp_path: Path, envi
     for joint in said["static"] + said["moving"]:
         wanted = np.linalg.inv(poses[joint["parent"]]) @ poses[joint["child"]]
         assert np.allclose(row_matrix(joint["row"]), wanted, atol=1e-9), joint["child"]
-
-
-@pytest.mark.skipif(importlib.util.find_spec("tf2_msgs") is not None, reason="tf2_msgs is installed")
-def test_without_tf2_msgs_the_node_says_so_and_serves_the_rest(tmp_path: Path) -> None:
-    with kinematics_node(tmp_path, "/no_tf", robot_file=str(PANDA), publish_tf=True) as node, Bench("/no_tf") as bench:
-        bench.diagnosis("serving panda")
-        assert "tf2_msgs is not installed" in node.output
