@@ -35,7 +35,9 @@ def main() -> None:
     ours = pk.build_serial_chain_from_urdf(urdf, tip, dtype=dtype)
     theirs = peer.build_serial_chain_from_urdf(urdf, tip).to(dtype=dtype)
     pk.warmup(ours)
-    print(f"{arguments.robot}, {arguments.dtype}, {os.cpu_count()} CPUs, torch {torch.__version__}, {torch.get_num_threads()} threads")
+    print(
+        f"{arguments.robot}, {arguments.dtype}, {os.cpu_count()} CPUs, torch {torch.__version__}, {torch.get_num_threads()} threads"
+    )
     kinematics(ours, theirs, arguments.batches)
     inverse_kinematics(urdf, tip, arguments.targets)
     against_the_peer(ours, theirs)
@@ -62,7 +64,11 @@ def kinematics(ours: pk.SerialChain, theirs: peer.SerialChain, batches: list[int
         ratios = [t["fk peer"] / t["fk"], t["fk"] / t["copy"], t["grad peer"] / t["grad"], t["jac peer"] / t["jac"]]
         rows.append([str(n), f"{t['fk'] * 1e6:.0f}", *(f"{ratio:.1f}" for ratio in ratios)])
     header = ["batch", "FK [us]", "peer/pk FK", "FK/copy", "peer/pk FK+backward", "peer/pk Jacobian"]
-    table("forward kinematics of all links, against pytorch_kinematics (eager, its fastest mode without a compiler)", header, rows)
+    table(
+        "forward kinematics of all links, against pytorch_kinematics (eager, its fastest mode without a compiler)",
+        header,
+        rows,
+    )
 
 
 def check_equal(ours: pk.SerialChain, theirs: peer.SerialChain, q: torch.Tensor) -> None:
@@ -88,16 +94,28 @@ def inverse_kinematics(urdf: bytes, tip: str, n: int) -> None:
         for _ in range(1000):
             pinocchio.forwardKinematics(model, data, q0)
 
-    t = medians({"ik": lambda: pk.solve_ik(arm, targets), "one": lambda: pk.solve_ik(arm, targets[0]), "fk": thousand_calls}, 5.0)
+    t = medians(
+        {"ik": lambda: pk.solve_ik(arm, targets), "one": lambda: pk.solve_ik(arm, targets[0]), "fk": thousand_calls},
+        5.0,
+    )
     result = pk.solve_ik(arm, targets)
     good = judged_by_pinocchio(model, tip, result.best().numpy(), targets.numpy(), arm)
     call = t["fk"] / 1000
-    row = [str(n), f"{100 * good:.2f} %", f"{t['ik'] / n * 1e6:.1f}", f"{t['ik'] / n / call:.1f}", f"{t['one'] / call:.0f}", f"{call * 1e6:.2f}"]
+    row = [
+        str(n),
+        f"{100 * good:.2f} %",
+        f"{t['ik'] / n * 1e6:.1f}",
+        f"{t['ik'] / n / call:.1f}",
+        f"{t['one'] / call:.0f}",
+        f"{call * 1e6:.2f}",
+    ]
     header = ["targets", "solved", "us a target", "= Pinocchio FK calls", "one target alone, calls", "a call [us]"]
     table("inverse kinematics, 1e-4 m and 1e-3 rad, solved as Pinocchio judges, inside the limits", header, [row])
 
 
-def judged_by_pinocchio(model: pinocchio.Model, tip: str, q: np.ndarray, targets: np.ndarray, arm: pk.SerialChain) -> float:
+def judged_by_pinocchio(
+    model: pinocchio.Model, tip: str, q: np.ndarray, targets: np.ndarray, arm: pk.SerialChain
+) -> float:
     """Give the share of solutions (n, nq) that meet their targets inside the limits."""
     data, frame, good = model.createData(), model.getFrameId(tip), 0
     low, high = (np.array(bound) for bound in arm.get_joint_limits())
@@ -105,7 +123,11 @@ def judged_by_pinocchio(model: pinocchio.Model, tip: str, q: np.ndarray, targets
         pinocchio.framesForwardKinematics(model, data, np.concatenate([x, np.zeros(model.nq - len(x))]))
         pose = data.oMf[frame]
         near = np.linalg.norm(pose.translation - T[:3, 3]) <= 1e-4
-        good += near and np.linalg.norm(pinocchio.log3(pose.rotation.T @ T[:3, :3])) <= 1e-3 and bool(((x >= low) & (x <= high)).all())
+        good += (
+            near
+            and np.linalg.norm(pinocchio.log3(pose.rotation.T @ T[:3, :3])) <= 1e-3
+            and bool(((x >= low) & (x <= high)).all())
+        )
     return good / len(q)
 
 
@@ -119,15 +141,28 @@ def against_the_peer(ours: pk.SerialChain, theirs: peer.SerialChain, n: int = 10
     options = pk.IKOptions(position_tolerance=1e-3, rotation_tolerance=1e-2)
     peer_goal, our_goal = peer.Transform3d(matrix=goal), pk.Transform3d(matrix=goal)
     t = medians(
-        {"peer": lambda: theirs_ik.solve(peer_goal), "class": lambda: ours_ik.solve(our_goal), "pk": lambda: pk.solve_ik(ours, goal, options=options)},
+        {
+            "peer": lambda: theirs_ik.solve(peer_goal),
+            "class": lambda: ours_ik.solve(our_goal),
+            "pk": lambda: pk.solve_ik(ours, goal, options=options),
+        },
         least=3,
     )
-    solved = [x.converged_any.double().mean().item() for x in (theirs_ik.solve(peer_goal), ours_ik.solve(our_goal), pk.solve_ik(ours, goal, options=options))]
+    solved = [
+        x.converged_any.double().mean().item()
+        for x in (theirs_ik.solve(peer_goal), ours_ik.solve(our_goal), pk.solve_ik(ours, goal, options=options))
+    ]
     rows = [
         [name, f"{100 * share:.1f} %", f"{t[key] / n * 1e6:.1f}", f"{t['peer'] / t[key]:.1f}"]
-        for name, key, share in zip(("pytorch_kinematics.PseudoInverseIK", "pk.PseudoInverseIK", "pk.solve_ik"), t, solved)
+        for name, key, share in zip(
+            ("pytorch_kinematics.PseudoInverseIK", "pk.PseudoInverseIK", "pk.solve_ik"), t, solved, strict=False
+        )
     ]
-    table(f"inverse kinematics of {n} targets, {retries} retries, 1e-3 m and 1e-2 rad", ["", "solved", "us a target", "times as fast"], rows)
+    table(
+        f"inverse kinematics of {n} targets, {retries} retries, 1e-3 m and 1e-2 rad",
+        ["", "solved", "us a target", "times as fast"],
+        rows,
+    )
 
 
 if __name__ == "__main__":

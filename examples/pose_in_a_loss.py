@@ -23,7 +23,9 @@ def main() -> None:
         height = arm.forward_kinematics(q).get_matrix()[:, 2, 3]
         loss = ((height - 0.3) ** 2).mean() + 1e-3 * ((q - start) ** 2).mean()
         if step % 100 == 0:
-            print(f"step {step:3d}: loss {loss.item():.5f}, heights {height.min().item():.3f} .. {height.max().item():.3f} m")
+            print(
+                f"step {step:3d}: loss {loss.item():.5f}, heights {height.min().item():.3f} .. {height.max().item():.3f} m"
+            )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -11,11 +11,12 @@ from . import configuration, kinematics
 from .chain_info import ChainInfo
 from .configuration import Configuration, Missing
 from .errors import ShapeError, UnknownLink
+from .flatten import flatten
 from .integration import integrate
 from .kinematics import TreeTensors
 from .model import Robot
 from .transform import Transform3d
-from .tree import Tree, flatten
+from .tree import Tree
 
 
 class Chain(ChainInfo):
@@ -46,7 +47,12 @@ class Chain(ChainInfo):
         self._pruned: dict[tuple[str, ...], TreeTensors] = {self._tree.frame_names: self._tensors}
         self.low, self.high = (torch.tensor(bound, dtype=dtype, device=device) for bound in self.get_joint_limits())
 
-    def to(self, *args: torch.dtype | torch.device | str, dtype: torch.dtype | None = None, device: torch.device | str | None = None):
+    def to(
+        self,
+        *args: torch.dtype | torch.device | str,
+        dtype: torch.dtype | None = None,
+        device: torch.device | str | None = None,
+    ):
         """Move to a dtype or a device, in place, and return the chain."""
         for argument in args:
             if isinstance(argument, torch.dtype):
@@ -110,7 +116,7 @@ class Chain(ChainInfo):
             UnknownLink: no such frame.
         """
         q = self.ensure_tensor(th)
-        return kinematics.jacobian(q, self._frames((frame,)), self._locations(locations, q))
+        return kinematics.jacobian(q, self._locations(locations, q), self._frames((frame,)))
 
     def get_frame_indices(self, *frame_names: str) -> Tensor:
         """Give the rows of frames in the results of `forward_kinematics_tensor`.

@@ -45,7 +45,9 @@ class ChainInfo:
         if exclude_fixed:
             return [span.joint for span in self._tree.spans]
         between = _joints_between(self.robot, set(self._tree.frame_names))
-        return [joint for _, joint in self.robot.walk() if joint is not None and joint.name in between and not joint.hidden]
+        return [
+            joint for _, joint in self.robot.walk() if joint is not None and joint.name in between and not joint.hidden
+        ]
 
     def get_joint_names(self) -> list[str]:
         """Give the names of the joints that are coordinates: the keys of a configuration given as a dict."""

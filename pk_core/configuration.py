@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Literal, Union
+from typing import Literal
 
 import numpy as np
 import torch
@@ -15,11 +15,13 @@ from .errors import ShapeError, TensorTypeError, UnknownJoint
 from .model import JointType
 from .tree import JointSpan, Tree
 
-Configuration = Union[Tensor, np.ndarray, Sequence, Mapping[str, object]]
+Configuration = Tensor | np.ndarray | Sequence | Mapping[str, object]
 Missing = Literal["neutral", "warn", "error"]
 
 
-def as_tensor(value: object, tree: Tree, dtype: torch.dtype, device: torch.device, missing: Missing = "neutral") -> Tensor:
+def as_tensor(
+    value: object, tree: Tree, dtype: torch.dtype, device: torch.device, missing: Missing = "neutral"
+) -> Tensor:
     """Turn a list, array, tensor or dict of joint values into q (*batch, nq); one dimension is a batch of one.
 
     Raises:
@@ -46,9 +48,13 @@ def as_tensor(value: object, tree: Tree, dtype: torch.dtype, device: torch.devic
 def check_tensor(name: str, value: Tensor, dtype: torch.dtype, device: torch.device) -> None:
     """Refuse a tensor on another device or in another floating dtype than the chain's."""
     if value.dtype != dtype and value.is_floating_point():
-        raise TensorTypeError(f"{name} is {value.dtype}, the chain is {dtype}: use {name}.to({dtype}) or chain.to(dtype={value.dtype})")
+        raise TensorTypeError(
+            f"{name} is {value.dtype}, the chain is {dtype}: use {name}.to({dtype}) or chain.to(dtype={value.dtype})"
+        )
     if value.device.type != device.type or (device.index is not None and value.device.index != device.index):
-        raise TensorTypeError(f"{name} is on {value.device}, the chain on {device}: use {name}.to({str(device)!r}) or chain.to(device=...)")
+        raise TensorTypeError(
+            f"{name} is on {value.device}, the chain on {device}: use {name}.to({str(device)!r}) or chain.to(device=...)"
+        )
 
 
 def neutral(tree: Tree) -> list[float]:
@@ -70,7 +76,9 @@ def random(tree: Tree, n: int, generator: torch.Generator | None) -> Tensor:
     """Draw n configurations (n, nq), float64: uniform inside the limits, in [-pi, pi] (rad or m) where there are none."""
     low, high = (torch.tensor(bound, dtype=torch.float64, device="cpu") for bound in limits(tree))
     low = torch.where(low.isinf(), torch.where(high.isinf(), torch.full_like(low, -math.pi), high - 2 * math.pi), low)
-    high = torch.where(high.isinf(), torch.where(low == -math.pi, torch.full_like(high, math.pi), low + 2 * math.pi), high)
+    high = torch.where(
+        high.isinf(), torch.where(low == -math.pi, torch.full_like(high, math.pi), low + 2 * math.pi), high
+    )
     q = low + (high - low) * torch.rand(n, tree.nq, dtype=torch.float64, device="cpu", generator=generator)
     for columns in quaternion_columns(tree):
         wxyz = torch.randn(n, 4, dtype=torch.float64, device="cpu", generator=generator)
@@ -100,7 +108,9 @@ def _from_mapping(value: Mapping, tree: Tree, dtype: torch.dtype, device: torch.
         if name not in parts:
             parts[name] = torch.tensor(span.neutral, dtype=dtype, device=device)
         if parts[name].dim() == 0 or parts[name].shape[-1] != span.joint.nq:
-            raise ShapeError(f"joint {name!r} has {span.joint.nq} coordinates {span.names}; got shape {tuple(given[name].shape)}")
+            raise ShapeError(
+                f"joint {name!r} has {span.joint.nq} coordinates {span.names}; got shape {tuple(given[name].shape)}"
+            )
     try:
         batch = torch.broadcast_shapes(*(part.shape[:-1] for part in parts.values())) or (1,)
     except RuntimeError:
@@ -111,7 +121,10 @@ def _from_mapping(value: Mapping, tree: Tree, dtype: torch.dtype, device: torch.
 
 
 def _drop_column_dimension(given: dict[str, Tensor], spans: dict[str, JointSpan]) -> dict[str, Tensor]:
-    """Give every value its coordinate dimension last; (N, 1) of a scalar joint means (N,) unless others have two batch dimensions."""
+    """Give every value its coordinate dimension last.
+
+    (N, 1) of a scalar joint means (N,), unless another value has two batch dimensions.
+    """
     scalar = {name for name in given if spans[name].joint.nq == 1}
     batch_dims = {name: v.dim() - (name not in scalar) for name, v in given.items()}
     columns = {name for name in scalar if given[name].dim() == 2 and given[name].shape[-1] == 1}
@@ -130,4 +143,6 @@ def _cast(value: object, dtype: torch.dtype, device: torch.device) -> Tensor:
         pass
     if isinstance(value, Sequence) and all(isinstance(entry, Tensor) for entry in value):
         return torch.stack([entry.to(dtype=dtype, device=device) for entry in value], -1)
-    raise ShapeError(f"can't make joint values of {value!r:.80}: numbers, an array, a tensor or a dict of these by joint name")
+    raise ShapeError(
+        f"can't make joint values of {value!r:.80}: numbers, an array, a tensor or a dict of these by joint name"
+    )

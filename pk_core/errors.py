@@ -35,9 +35,9 @@ class UnknownName(PkError, KeyError):
 
     def __init__(self, kind: str, name: object, valid: Iterable[str], where: str = "") -> None:
         names = list(valid)
-        close = difflib.get_close_matches(str(name), names, n=3)
+        close = _close_names(str(name), names)
         hint = f"did you mean {close}?" if close else f"valid: {_abridged(names)}"
-        super().__init__(f"unknown {kind} {name!r}{f' in {where}' if where else ''}; {hint}")
+        super().__init__(f"unknown {kind} {_shortened(name)!r}{f' in {where}' if where else ''}; {hint}")
 
     def __str__(self) -> str:  # KeyError would show the repr of the message
         return str(self.args[0])
@@ -67,5 +67,26 @@ class IKFailed(PkError, RuntimeError):
     """Raised by `IKResult.raise_if_failed` where a target has no converged solution."""
 
 
+def _close_names(name: str, names: list[str], most: int = 500, longest: int = 100) -> list[str]:
+    # Long names and tens of thousands take too long to compare letter by letter: of many, only those are compared that
+    # begin and end most alike, as after a slip or two.
+    if len(name) > longest:
+        return []
+    likely = [other for other in names if len(other) <= longest]
+    if len(likely) > most:
+        likely.sort(key=lambda other: _common(name, other) + _common(name[::-1], other[::-1]), reverse=True)
+    return difflib.get_close_matches(name, likely[:most], n=3)
+
+
+def _common(one: str, other: str) -> int:
+    """Count the letters that two names begin with alike."""
+    return next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+
+
 def _abridged(names: list[str], most: int = 20) -> str:
-    return str(names) if len(names) <= most else f"{names[:most]} and {len(names) - most} more"
+    shown = [_shortened(name) for name in names[:most]]
+    return str(shown) if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def _shortened(name: object, longest: int = 100) -> object:
+    return f"{name[:longest]}..." if isinstance(name, str) and len(name) > longest else name

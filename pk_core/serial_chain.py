@@ -8,8 +8,8 @@ from torch import Tensor
 from . import kinematics
 from .chain import Chain
 from .configuration import Configuration
+from .flatten import flatten_path
 from .transform import Transform3d
-from .tree import flatten_path
 
 
 class SerialChain(Chain):
@@ -37,13 +37,17 @@ class SerialChain(Chain):
     ) -> None:
         root = root_frame_name or chain.robot.root
         self.root_frame, self.end_frame = root, end_frame_name
-        self._set(chain.robot, flatten_path(chain.robot, root, end_frame_name), dtype or chain.dtype, device or chain.device)
+        self._set(
+            chain.robot, flatten_path(chain.robot, root, end_frame_name), dtype or chain.dtype, device or chain.device
+        )
 
     def forward_kinematics(self, th: Configuration, end_only: bool = True) -> Transform3d | dict[str, Transform3d]:
         """Give the pose of the end, or with `end_only=False` of every frame on the path by name."""
         if not end_only:
             return super().forward_kinematics(th)
-        return Transform3d(matrix=kinematics.forward_kinematics(self.ensure_tensor(th), self._frames((self.end_frame,)))[0])
+        return Transform3d(
+            matrix=kinematics.forward_kinematics(self.ensure_tensor(th), self._frames((self.end_frame,)))[0]
+        )
 
     def jacobian(
         self, th: Configuration, locations: Tensor | None = None, ret_eef_pose: bool = False

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 
 import pk_core as pk
+from pk_core.flatten import flatten
 from pk_core.model import JointType, Robot
-from pk_core.tree import BALL, FREE, KIND, PARENT, Q_COLUMN, SCALAR, Tree, flatten
+from pk_core.tree import BALL, FREE, KIND, PARENT, Q_COLUMN, SCALAR, Tree
 
 _COLUMNS_OF_KIND = {SCALAR: 1, BALL: 4, FREE: 7}
 

@@ -79,6 +79,13 @@ class IKOptions:
             raise IKOptionError(f"prefer must be 'any' or 'nearest', got {self.prefer!r}")
         if self.timeout is not None and not (math.isfinite(self.timeout) and self.timeout > 0):
             raise IKOptionError(f"timeout must be a finite number of seconds > 0 or None, got {self.timeout}")
-        for name, least in (("max_iterations", 1), ("max_restarts", 0), ("patience", 1), ("damping", 0), ("gain", 0), ("distinct", 0)):
+        for name, least in (
+            ("max_iterations", 1),
+            ("max_restarts", 0),
+            ("patience", 1),
+            ("damping", 0),
+            ("gain", 0),
+            ("distinct", 0),
+        ):
             if not getattr(self, name) >= least:
                 raise IKOptionError(f"{name} must be at least {least}, got {getattr(self, name)}")

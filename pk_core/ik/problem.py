@@ -10,8 +10,8 @@ import numpy as np
 from ..errors import ModelError, UnknownJoint
 from ..tree import SCALAR, Tree
 from . import seeds
-from .kernel import Problem
 from .path import P_MULTIPLIER, P_SLIDE, P_TURN, Path, make_path, movable_columns
+from .records import Problem
 
 
 @lru_cache(maxsize=256)

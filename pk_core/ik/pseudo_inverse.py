@@ -138,7 +138,10 @@ class PseudoInverseIK:
         seeds = self.initial_config.to(dtype=self.chain.dtype, device=self.chain.device).expand(m, r, self.dof)
         rows = poses.unsqueeze(1).expand(m, r, 4, 4)
         first = solve_ik(self.chain, rows, seeds=seeds, options=replace(self.options, max_restarts=0))
-        solutions, errors = first.best().clone(), torch.stack([first.position_error[..., 0], first.rotation_error[..., 0]])
+        solutions, errors = (
+            first.best().clone(),
+            torch.stack([first.position_error[..., 0], first.rotation_error[..., 0]]),
+        )
         iterations, converged = first.iterations.sum(-1), first.converged[..., 0].clone()
         lost = ~converged.any(1)
         if bool(lost.any()):
@@ -150,7 +153,10 @@ class PseudoInverseIK:
 
     def _solution(self, solutions: Tensor, errors: Tensor, converged: Tensor, iterations: Tensor) -> IKSolution:
         device = self.chain.device
-        near = errors <= errors.new_tensor([self.options.position_tolerance, self.options.rotation_tolerance])[:, None, None]
+        near = (
+            errors
+            <= errors.new_tensor([self.options.position_tolerance, self.options.rotation_tolerance])[:, None, None]
+        )
         (near_pos, near_rot), converged = near.to(device), converged.to(device)
         return IKSolution(
             solutions=solutions,

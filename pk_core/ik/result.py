@@ -56,4 +56,6 @@ class IKResult:
         failed = (~self.converged_any).nonzero()
         values, counts = torch.unique(self.status[..., 0][~self.converged_any], return_counts=True)
         how = ", ".join(f"{count} {IKStatus(value).name}" for value, count in zip(values.tolist(), counts.tolist()))
-        raise IKFailed(f"{len(failed)} of {self.converged_any.numel()} targets have no solution ({how}); first: {failed[0].tolist()}")
+        raise IKFailed(
+            f"{len(failed)} of {self.converged_any.numel()} targets have no solution ({how}); first: {failed[0].tolist()}"
+        )

@@ -26,7 +26,9 @@ def kronecker_steps(dimensions: int) -> np.ndarray:
 def sampling_range(low: np.ndarray, high: np.ndarray, turns: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:
     """Give finite bounds to draw starts from: the limits, but no more than a turn, and the reach for unlimited slides."""
     span = np.where(turns, 2 * math.pi, 2 * (reach if math.isfinite(reach) else 1.0))
-    middle = np.where(np.isinf(low), np.where(np.isinf(high), 0.0, high - span / 2), np.where(np.isinf(high), low + span / 2, 0.0))
+    middle = np.where(
+        np.isinf(low), np.where(np.isinf(high), 0.0, high - span / 2), np.where(np.isinf(high), low + span / 2, 0.0)
+    )
     finite = np.isfinite(low) & np.isfinite(high)
     middle = np.where(finite, 0.5 * (np.where(finite, low, 0.0) + np.where(finite, high, 0.0)), middle)
     half = np.where(finite, 0.5 * (np.where(finite, high, 0.0) - np.where(finite, low, 0.0)), np.inf)

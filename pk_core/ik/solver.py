@@ -18,12 +18,13 @@ from ..kinematics import TreeTensors
 from ..kinematics.threads import run_slices
 from ..serial_chain import SerialChain
 from ..tree import Tree
-from . import kernel
-from .kernel import Options, Output, Problem
+from .kernel import solve_slice
 from .options import IKOptionError, IKOptions, IKStatus
 from .problem import make_problem
+from .records import Options, Output, Problem
 from .result import IKResult
 from .targets import as_poses
+from .walk import judge_slice
 
 NEAREST_OF = 8  # how many solutions a search for the nearest compares
 BLOCK = 16  # slices of targets for threads begin at multiples of this
@@ -67,7 +68,7 @@ def solve_ik(
     nearest = options.prefer == "nearest"
     out = _output(len(rows), max(num_solutions, NEAREST_OF) if nearest else num_solutions, chain.nq)
     with _clock(options.timeout, call.stop):
-        run_slices(kernel.solve_slice, len(rows), len(rows) * WORK, BLOCK, problem, call, seed_rows, out)
+        run_slices(solve_slice, len(rows), len(rows) * WORK, BLOCK, problem, call, seed_rows, out)
     if nearest:
         _sort_by_distance(out, seed_rows[:, 0] if seed_rows.shape[1] else call.base, problem)
     return _result(chain, tree, batch, call, out, num_solutions, bounds)
@@ -75,7 +76,9 @@ def solve_ik(
 
 def _frame(chain: Chain, targets: object, frame: str | None) -> str:
     if isinstance(targets, Mapping):
-        raise UnsupportedError(f"targets for several frames at once {list(targets)} are not supported yet; give one frame's targets")
+        raise UnsupportedError(
+            f"targets for several frames at once {list(targets)} are not supported yet; give one frame's targets"
+        )
     if frame is not None:
         return frame
     if not isinstance(chain, SerialChain):
@@ -108,7 +111,9 @@ def _call(options: IKOptions, rows: np.ndarray, valid: np.ndarray, chain: Chain)
     for column, name in enumerate(("position_tolerance", "rotation_tolerance")):
         value = np.asarray(_on_cpu(getattr(options, name)), dtype=float).reshape(-1)
         if len(value) not in (1, len(rows)):
-            raise ShapeError(f"{name} has {len(value)} values; it must have one, or one for each of {len(rows)} targets")
+            raise ShapeError(
+                f"{name} has {len(value)} values; it must have one, or one for each of {len(rows)} targets"
+            )
         tolerances[:, column] = value
     weights = np.ones(6) if options.weights is None else np.asarray(options.weights, dtype=float)
     return Options(
@@ -186,7 +191,7 @@ def _result(
     poses = kinematics.forward_kinematics(q.double(), exact)[0]
     flat = torch.cat([poses[..., :3, :3].flatten(-2), poses[..., :3, 3]], -1).numpy()
     errors = np.empty((*flat.shape[:2], 2))
-    run_slices(kernel.judge_slice, len(flat), flat.size * 10, BLOCK, flat, call.targets, call.weights, errors)
+    run_slices(judge_slice, len(flat), flat.size * 10, BLOCK, flat, call.targets, call.weights, errors)
     status = out.status[:, :k].copy()
     missed = (status == IKStatus.CONVERGED) & ~(errors <= call.tolerances[:, None]).all(-1)
     status[missed] = IKStatus.STALLED  # rounding to the chain's dtype took it out of a tolerance near that rounding

@@ -40,7 +40,12 @@ def _from_matrices(T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     R = T[:, :3, :3]
     with np.errstate(invalid="ignore", over="ignore"):
         gram = np.abs(R.swapaxes(1, 2) @ R - np.eye(3)).max((1, 2))
-        valid = np.isfinite(T).all((1, 2)) & (gram < ORTHONORMAL) & (np.linalg.det(R) > 0) & (T[:, 3] == [0, 0, 0, 1]).all(1)
+        valid = (
+            np.isfinite(T).all((1, 2))
+            & (gram < ORTHONORMAL)
+            & (np.linalg.det(R) > 0)
+            & (T[:, 3] == [0, 0, 0, 1]).all(1)
+        )
     return np.concatenate([R.reshape(-1, 9), T[:, :3, 3]], 1), valid
 
 

@@ -22,13 +22,13 @@ def forward_kinematics(q: Tensor, tree: TreeTensors, *, plain: bool = False) -> 
     return fused.ForwardKinematics.apply(q, tree) if _recorded(q) else fused.forward_kinematics(q, tree)
 
 
-def jacobian(q: Tensor, tree: TreeTensors, locations: Tensor) -> Tensor:
+def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
     """Give the Jacobian [v; w] (*batch, 6, nv) at a point of the tree's last frame, in the axes of the root frame."""
     if not _fusable(q, tree):
-        return reference.jacobian(q, tree, locations)
+        return reference.jacobian(q, locations, tree)
     if _recorded(q) or locations.requires_grad:
         return fused.Jacobian.apply(q, locations, tree)
-    return fused.jacobian(q, tree, locations)
+    return fused.jacobian(q, locations, tree)
 
 
 def _fusable(q: Tensor, tree: TreeTensors) -> bool:

@@ -24,11 +24,16 @@ _PACKAGE = Path(__file__).parent.parent
 KERNEL_SOURCES = (
     "tree.py",
     "kinematics/compilation.py",
-    "kinematics/kernels.py",
+    "kinematics/forward.py",
+    "kinematics/jacobians.py",
+    "kinematics/reverse.py",
     "kinematics/scalar.py",
     "ik/kernel.py",
     "ik/path.py",
+    "ik/records.py",
     "ik/seeds.py",
+    "ik/step.py",
+    "ik/walk.py",
 )
 # not "nnan" and "ninf": they fold `x != x` and `low == -inf` to False, and NaN rows and infinite limits go unseen
 FASTMATH = {"contract", "reassoc", "arcp", "afn", "nsz"}

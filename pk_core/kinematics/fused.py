@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from . import reference
-from .kernels import LANES, backward_slice, forward_slice, jacobian_slice
+from .forward import LANES, forward_slice
+from .jacobians import jacobian_slice
+from .reverse import backward_slice
 from .tensors import TreeTensors
 from .threads import run_slices
 
@@ -35,7 +38,7 @@ def reverse_sweep(q: Tensor, grad: Tensor, tree: TreeTensors) -> Tensor:
     return grad_q.view(q.shape)
 
 
-def jacobian(q: Tensor, tree: TreeTensors, locations: Tensor) -> Tensor:
+def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
     """Run the Jacobian kernel; nothing is recorded. Shapes as in `reference.jacobian`."""
     flat = _rows(q)
     n = flat.shape[0]
@@ -76,7 +79,28 @@ class ForwardKinematics(torch.autograd.Function):
         return ForwardKinematics.apply(q.movedim(in_dims[0], 0), tree), 1
 
 
-class ReverseSweep(torch.autograd.Function):
+class _Defined(torch.autograd.Function):
+    """A kernel of two tensors whose derivatives are those of its definition, `ctx.definition(a, b)`."""
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
+        _, pull = torch.func.vjp(ctx.definition, *ctx.saved_tensors)
+        return (*pull(grad), None)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
+        inputs = ctx.saved_tensors
+        given = tuple(torch.zeros_like(x) if d is None else d for x, d in zip(inputs, tangents))
+        return torch.func.jvp(ctx.definition, inputs, given)[1]
+
+    @staticmethod
+    def save(ctx: Any, inputs: tuple[Tensor, Tensor, TreeTensors], definition: Callable) -> None:
+        ctx.save_for_backward(*inputs[:2])
+        ctx.save_for_forward(*inputs[:2])
+        ctx.definition = lambda a, b: definition(a, b, inputs[2])
+
+
+class ReverseSweep(_Defined):
     """`reverse_sweep`, differentiable again through its definition."""
 
     @staticmethod
@@ -85,21 +109,7 @@ class ReverseSweep(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, TreeTensors], output: Tensor) -> None:
-        ctx.save_for_backward(*inputs[:2])
-        ctx.save_for_forward(*inputs[:2])
-        ctx.tree = inputs[2]
-
-    @staticmethod
-    def backward(ctx: Any, grad_grad: Tensor) -> tuple[Tensor, Tensor, None]:
-        q, grad = ctx.saved_tensors
-        _, pull = torch.func.vjp(lambda a, b: reference.reverse_sweep(a, b, ctx.tree), q, grad)
-        return (*pull(grad_grad), None)
-
-    @staticmethod
-    def jvp(ctx: Any, dq: Tensor | None, dgrad: Tensor | None, _: None) -> Tensor:
-        q, grad = ctx.saved_tensors
-        tangents = tuple(torch.zeros_like(x) if d is None else d for x, d in ((q, dq), (grad, dgrad)))
-        return torch.func.jvp(lambda a, b: reference.reverse_sweep(a, b, ctx.tree), (q, grad), tangents)[1]
+        _Defined.save(ctx, inputs, reference.reverse_sweep)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple, q: Tensor, grad: Tensor, tree: TreeTensors) -> tuple[Tensor, int]:
@@ -107,30 +117,16 @@ class ReverseSweep(torch.autograd.Function):
         return ReverseSweep.apply(q, _batched(grad, in_dims[1], info.batch_size, 1), tree), 0
 
 
-class Jacobian(torch.autograd.Function):
+class Jacobian(_Defined):
     """`jacobian`, differentiable through its definition."""
 
     @staticmethod
     def forward(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
-        return jacobian(q, tree, locations)
+        return jacobian(q, locations, tree)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, TreeTensors], output: Tensor) -> None:
-        ctx.save_for_backward(*inputs[:2])
-        ctx.save_for_forward(*inputs[:2])
-        ctx.tree = inputs[2]
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
-        q, locations = ctx.saved_tensors
-        _, pull = torch.func.vjp(lambda a, b: reference.jacobian(a, ctx.tree, b), q, locations)
-        return (*pull(grad), None)
-
-    @staticmethod
-    def jvp(ctx: Any, dq: Tensor | None, dlocations: Tensor | None, _: None) -> Tensor:
-        q, locations = ctx.saved_tensors
-        tangents = tuple(torch.zeros_like(x) if d is None else d for x, d in ((q, dq), (locations, dlocations)))
-        return torch.func.jvp(lambda a, b: reference.jacobian(a, ctx.tree, b), (q, locations), tangents)[1]
+        _Defined.save(ctx, inputs, reference.jacobian)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple, q: Tensor, locations: Tensor, tree: TreeTensors) -> tuple[Tensor, int]:

@@ -35,7 +35,7 @@ def forward_kinematics(q: Tensor, tree: TreeTensors) -> Tensor:
     return torch.stack([poses[node] for node in tree.frame_nodes])
 
 
-def jacobian(q: Tensor, tree: TreeTensors, locations: Tensor) -> Tensor:
+def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
     """Give the Jacobian [v; w] (*batch, 6, nv) at a point of the tree's last frame, in the axes of the root frame.
 
     Column of a turn about the axis a through p, seen at x: [a x (x - p); a]; of a slide along it: [a; 0]
@@ -125,7 +125,12 @@ def forward_tangent(q: Tensor, dq: Tensor, tree: TreeTensors) -> Tensor:
         R, p = poses[node][..., :3, :3], poses[node][..., :3, 3]
         dR = torch.linalg.cross(w[node].unsqueeze(-1), R, dim=-2)
         dp = v[node] + torch.linalg.cross(w[node], p)
-        tangents.append(torch.cat([torch.cat([dR, dp.unsqueeze(-1)], -1), torch.zeros_like(R[..., :1, :1]).expand(*p.shape[:-1], 1, 4)], -2))
+        tangents.append(
+            torch.cat(
+                [torch.cat([dR, dp.unsqueeze(-1)], -1), torch.zeros_like(R[..., :1, :1]).expand(*p.shape[:-1], 1, 4)],
+                -2,
+            )
+        )
     return torch.stack(tangents)
 
 

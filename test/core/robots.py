@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import torch
+
 from pk_core import Chain, Robot, SerialChain, parse_urdf, validate
 from pk_core.model import Axis, Frame, Joint, JointType, Link, Mimic
 from pk_core.pose import Pose
@@ -40,7 +41,16 @@ def robot(*joints: Joint, frames: tuple[Frame, ...] = ()) -> Robot:
     return validate(Robot("tiny", tuple(Link(name) for name in names), joints, joints[0].parent, frames))
 
 
-def joint(name: str, kind: str, parent: str, child: str, axis=(0.0, 0.0, 1.0), xyz=(0.1, 0.2, 0.3), rpy=(0.4, -0.5, 0.6), **more):
+def joint(
+    name: str,
+    kind: str,
+    parent: str,
+    child: str,
+    axis=(0.0, 0.0, 1.0),
+    xyz=(0.1, 0.2, 0.3),
+    rpy=(0.4, -0.5, 0.6),
+    **more,
+):
     """Make a joint whose origin is nothing special; `more` goes to its first axis."""
     kind = JointType(kind)
     pitch = more.pop("pitch", 0.0)

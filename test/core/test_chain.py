@@ -6,8 +6,9 @@ import math
 
 import pytest
 import torch
-from pk_core import Chain, SerialChain, UnknownLink, build_chain_from_urdf, build_serial_chain_from_urdf
 from robots import all_joint_types, chain, joint, panda, robot, text
+
+from pk_core import Chain, SerialChain, UnknownLink, build_chain_from_urdf, build_serial_chain_from_urdf
 
 
 def test_a_chain_starts_in_float32_on_the_cpu_whatever_torch_defaults_to():
@@ -109,7 +110,9 @@ def test_links_and_joints_are_found_by_name():
 
 
 def test_the_tree_is_drawn_as_users_know_it(capsys):
-    forked = Chain(robot(joint("j", "revolute", "a", "b"), joint("k", "fixed", "b", "c"), joint("l", "prismatic", "a", "d")))
+    forked = Chain(
+        robot(joint("j", "revolute", "a", "b"), joint("k", "fixed", "b", "c"), joint("l", "prismatic", "a", "d"))
+    )
     drawing = "a\n├── b\n│   └── c\n└── d\n"
     assert forked.print_tree() == str(forked) == drawing
     assert capsys.readouterr().out == drawing + "\n"
@@ -120,7 +123,9 @@ def test_the_tree_is_drawn_as_users_know_it(capsys):
 def test_the_detailed_tree_names_joints_limits_and_leaders():
     drawing = chain("panda").print_tree(do_print=False, details=True)
     assert "panda_link4  [panda_joint4: revolute, -3.0718 .. -0.0698]" in drawing
-    assert "panda_rightfinger  [panda_finger_joint2: prismatic, 0 .. 0.04, mimics 1 * panda_finger_joint1 + 0]" in drawing
+    assert (
+        "panda_rightfinger  [panda_finger_joint2: prismatic, 0 .. 0.04, mimics 1 * panda_finger_joint1 + 0]" in drawing
+    )
 
 
 def test_the_tree_is_that_of_pytorch_kinematics():

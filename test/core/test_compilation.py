@@ -27,7 +27,9 @@ SHORT = """
 def run(code: str, package: Path = ROOT, **environment: str) -> subprocess.CompletedProcess:
     """Run code in a fresh interpreter with a package folder and environment of its own."""
     env = os.environ | {"PYTHONPATH": str(package)} | environment
-    return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=env, capture_output=True, text=True, timeout=170, cwd=package)
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env=env, capture_output=True, text=True, timeout=170, cwd=package
+    )
 
 
 def kernels_in(folder: Path) -> list[Path]:
@@ -38,7 +40,7 @@ def test_an_edited_helper_takes_effect_in_spite_of_the_cache(tmp_path):
     shutil.copytree(ROOT / "pk_core", tmp_path / "pk_core", ignore=shutil.ignore_patterns("__pycache__"))
     before = run(SHORT, tmp_path, PK_CACHE_DIR=str(tmp_path / "cache"))
     assert before.stdout.strip() == "0.25", before.stderr
-    helper = tmp_path / "pk_core" / "kinematics" / "kernels.py"
+    helper = tmp_path / "pk_core" / "kinematics" / "forward.py"
     old = "values[lane] = multiplier * q["
     assert old in helper.read_text()
     helper.write_text(helper.read_text().replace(old, "values[lane] = 2 * multiplier * q["))

@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 import torch
-from pk_core import Chain, ShapeError, TensorTypeError, UnknownJoint
 from robots import all_joint_types, chain, joint, panda, robot
+
+from pk_core import Chain, ShapeError, TensorTypeError, UnknownJoint
 
 PANDA = chain("panda", torch.float32)
 EVERY = Chain(all_joint_types(), dtype=torch.float64)

@@ -16,7 +16,9 @@ ROOT = Path(__file__).parents[2]
 def run(path: Path) -> str:
     """Run a program of the repository as a user does; give what it prints."""
     env = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run([sys.executable, path], env=env, check=True, capture_output=True, text=True, timeout=170).stdout
+    return subprocess.run(
+        [sys.executable, path], env=env, check=True, capture_output=True, text=True, timeout=170
+    ).stdout
 
 
 def test_inverse_kinematics_follows_the_circle_without_a_jump():
@@ -35,7 +37,9 @@ def test_the_ten_lines_of_the_readme_run(tmp_path):
     script = tmp_path / "readme.py"
     script.write_text(code)
     env = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, script], env=env, cwd=ROOT, check=True, capture_output=True, text=True, timeout=170)
+    done = subprocess.run(
+        [sys.executable, script], env=env, cwd=ROOT, check=True, capture_output=True, text=True, timeout=170
+    )
     assert done.stdout.startswith("tensor(True)") and "[1000, 1, 7]" in done.stdout
 
 

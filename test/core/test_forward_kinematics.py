@@ -6,10 +6,11 @@ import corpus
 import numpy as np
 import pytest
 import torch
+from robots import all_joint_types, chain, joint, robot
+
 from pk_core import Chain, parse_urdf
 from pk_core.kinematics import fused, reference
 from pk_core.model import JointType
-from robots import all_joint_types, chain, joint, robot
 
 URDFS = corpus.entries("urdf")
 
@@ -131,9 +132,7 @@ def test_a_mimic_joint_is_its_leader_substituted():
     robot_ = all_joint_types()
     free = replace(
         robot_,
-        joints=tuple(
-            replace(j, axes=tuple(replace(axis, mimic=None) for axis in j.axes)) for j in robot_.joints
-        ),
+        joints=tuple(replace(j, axes=tuple(replace(axis, mimic=None) for axis in j.axes)) for j in robot_.joints),
     )
     mimicking, independent = Chain(robot_, dtype=torch.float64), Chain(free, dtype=torch.float64)
     q = mimicking.random(10)
@@ -150,7 +149,9 @@ def test_a_joint_at_its_reference_does_not_move_its_child():
     plain = Chain(robot(joint("j", "fixed", "a", "b")), dtype=torch.float64)
     expected = plain.forward_kinematics([])["b"].get_matrix()
     torch.testing.assert_close(moved.forward_kinematics([0.7])["b"].get_matrix(), expected, rtol=0, atol=1e-15)
-    torch.testing.assert_close(moved.forward_kinematics(moved.neutral())["b"].get_matrix(), expected, rtol=0, atol=1e-15)
+    torch.testing.assert_close(
+        moved.forward_kinematics(moved.neutral())["b"].get_matrix(), expected, rtol=0, atol=1e-15
+    )
 
 
 def test_moving_the_base_moves_every_link():
@@ -160,7 +161,9 @@ def test_moving_the_base_moves_every_link():
     q = still.random(4)
     T_floor_root = moved.forward_kinematics(q)["root"].get_matrix()
     for name, pose in still.forward_kinematics(q).items():
-        torch.testing.assert_close(moved.forward_kinematics(q)[name].get_matrix(), T_floor_root @ pose.get_matrix(), rtol=0, atol=1e-14)
+        torch.testing.assert_close(
+            moved.forward_kinematics(q)[name].get_matrix(), T_floor_root @ pose.get_matrix(), rtol=0, atol=1e-14
+        )
 
 
 def test_a_zero_quaternion_gives_a_row_of_nan_and_leaves_the_others():
@@ -191,7 +194,9 @@ def test_the_output_is_written_whole():
 def test_planar_joints_move_in_the_plane_normal_to_their_axis():
     for axis in [(0.0, 0.0, 1.0), (0.0, 0.0, -1.0), (0.6, 0.0, 0.8), (1.0, 0.0, 0.0)]:
         chain = Chain(robot(joint("p", "planar", "a", "b", axis, xyz=(0, 0, 0), rpy=(0, 0, 0))), dtype=torch.float64)
-        T = chain.forward_kinematics(torch.tensor([[0.3, -0.4, 0.0], [0.0, 0.0, 0.9]], dtype=torch.float64))["b"].get_matrix()
+        T = chain.forward_kinematics(torch.tensor([[0.3, -0.4, 0.0], [0.0, 0.0, 0.9]], dtype=torch.float64))[
+            "b"
+        ].get_matrix()
         normal = torch.tensor(axis, dtype=torch.float64)
         assert abs(T[0, :3, 3] @ normal) < 1e-15 and abs(T[0, :3, 3].norm() - 0.5) < 1e-15
         torch.testing.assert_close(T[1, :3, :3] @ normal, normal, rtol=0, atol=1e-15)

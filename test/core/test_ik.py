@@ -9,6 +9,8 @@ import numpy as np
 import pinocchio
 import pytest
 import torch
+from robots import chain, joint, panda, robot, text, ur5e
+
 from pk_core import (
     Chain,
     IKFailed,
@@ -26,7 +28,6 @@ from pk_core import (
     parse_urdf,
     solve_ik,
 )
-from robots import chain, joint, panda, robot, text, ur5e
 
 ARM = panda()
 N = 500
@@ -103,7 +104,10 @@ def test_every_form_of_a_target_is_the_same_target():
     wxyz = torch.cat([T[:, :3, 3], matrix_to_quaternion(T[:, :3, :3])], -1)
     assert torch.equal(solve_ik(ARM, Transform3d(matrix=T)).solutions, expected)
     assert torch.equal(solve_ik(ARM, T.numpy()).solutions, expected)
-    torch.testing.assert_close(solve_ik(ARM, 3.0 * wxyz * torch.tensor([1 / 3] * 3 + [1] * 4)).position_error < 1e-4, torch.ones(4, 1, dtype=torch.bool))
+    torch.testing.assert_close(
+        solve_ik(ARM, 3.0 * wxyz * torch.tensor([1 / 3] * 3 + [1] * 4)).position_error < 1e-4,
+        torch.ones(4, 1, dtype=torch.bool),
+    )
     assert torch.equal(solve_ik(ARM, T.view(2, 2, 4, 4)).solutions, expected.view(2, 2, 1, 7))
     assert solve_ik(ARM, T[0]).solutions.shape == (1, 1, 7)
     assert solve_ik(ARM, wxyz[0]).solutions.shape == (1, 1, 7)

@@ -6,10 +6,11 @@ import corpus
 import numpy as np
 import pytest
 import torch
-from pk_core import Chain, SerialChain, ShapeError, UnknownLink, parse_urdf
-from pk_core.kinematics import fused, reference
 from robots import all_joint_types, chain, panda
 from test_forward_kinematics import URDFS, configurations
+
+from pk_core import Chain, SerialChain, ShapeError, UnknownLink, parse_urdf
+from pk_core.kinematics import fused, reference
 
 
 @corpus.require_corpus
@@ -53,9 +54,9 @@ def test_the_fused_kernel_agrees_with_the_definition(dtype):
     chain = Chain(all_joint_types(), dtype=dtype)
     q, locations = chain.random(150), torch.randn(150, 3, dtype=dtype)
     tree = chain._frames(("tool",))
-    expected = reference.jacobian(q, tree, locations)
+    expected = reference.jacobian(q, locations, tree)
     tolerance = {torch.float32: 2e-5, torch.float64: 1e-13}[dtype]
-    torch.testing.assert_close(fused.jacobian(q, tree, locations), expected, rtol=0, atol=tolerance)
+    torch.testing.assert_close(fused.jacobian(q, locations, tree), expected, rtol=0, atol=tolerance)
 
 
 def test_the_panda_jacobian_is_pinocchios():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from pk_core import IKOptionError, PseudoInverseIK, ShapeError
 from robots import panda, ur5e
+
+from pk_core import IKOptionError, PseudoInverseIK, ShapeError
 
 ARM = panda(torch.float32)
 LIMITS = torch.tensor(ARM.get_joint_limits()).T

@@ -6,8 +6,9 @@ import itertools
 
 import pytest
 import torch
-from pk_core import Chain, SerialChain, UnknownLink, UnsupportedError
 from robots import all_joint_types, chain, joint, panda, robot
+
+from pk_core import Chain, SerialChain, UnknownLink, UnsupportedError
 
 EVERY = Chain(all_joint_types(), dtype=torch.float64)
 ABOVE_BALL = ["a", "b", "c", "e", "g", "j", "tool"]  # a path among these climbs through neither ball nor floating joint
@@ -27,7 +28,7 @@ def test_a_pose_between_two_frames_is_the_quotient_of_their_poses(root, end):
     T_root = torch.linalg.inv(poses[root].get_matrix())
     x = on_path(serial, EVERY, q)
     got = serial.forward_kinematics(x, end_only=False)
-    assert list(got)[-1] == end and list(got)[0] == root
+    assert list(got)[-1] == end and next(iter(got)) == root
     for name, pose in got.items():
         torch.testing.assert_close(pose.get_matrix(), T_root @ poses[name].get_matrix(), rtol=0, atol=1e-13)
     torch.testing.assert_close(serial.forward_kinematics(x).get_matrix(), got[end].get_matrix(), rtol=0, atol=1e-15)
@@ -54,7 +55,10 @@ def test_columns_are_in_path_order_and_signs_unchanged():
 
 def test_the_way_back_is_the_inverse():
     arm = chain("panda")
-    there, back = SerialChain(arm, "panda_leftfinger", "panda_link2"), SerialChain(arm, "panda_link2", "panda_leftfinger")
+    there, back = (
+        SerialChain(arm, "panda_leftfinger", "panda_link2"),
+        SerialChain(arm, "panda_link2", "panda_leftfinger"),
+    )
     q = there.random(10)
     product = there.forward_kinematics(q).get_matrix() @ back.forward_kinematics(q.flip(-1)).get_matrix()
     torch.testing.assert_close(product, torch.eye(4, dtype=torch.float64).expand(10, 4, 4), rtol=0, atol=1e-14)

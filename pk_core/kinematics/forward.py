@@ -1,0 +1,151 @@
+"""Fused CPU kernel of forward kinematics over slices of a batch.
+
+LANES configurations go through the tree together, component by component (`pose[node, component, lane]`), so that every
+inner loop runs at full vector width. The tail of a batch is padded to a whole block: a configuration gives the same
+bits wherever it stands in a batch. Shapes: q (n, nq), constants (n_nodes, 19), layout (n_nodes, 4); see `tree.py`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..tree import AXIS, FIXED, FREE, KIND, MULTIPLIER, OFFSET, ORIGIN, PARENT, POSITION, Q_COLUMN, SCALAR, SLIDE, TURN
+from .compilation import jit, kernel
+from .scalar import SINCOS_RANGE, axis_rotation, quaternion_rotation, sincos
+
+LANES = 64
+
+
+@jit
+def _load_scalar(q, begin, column, multiplier, offset, turn, motion):
+    """Fill motion rows 0, 1, 2 with sin and cos of the angle turned and with the value, for a block of lanes."""
+    last = q.shape[0] - 1
+    sines, cosines, values = motion[0], motion[1], motion[2]
+    for lane in range(LANES):
+        values[lane] = multiplier * q[min(begin + lane, last), column] + offset
+    for lane in range(LANES):
+        sines[lane], cosines[lane] = sincos(turn * values[lane])
+    far = 0
+    for lane in range(LANES):
+        far += abs(turn * values[lane]) > SINCOS_RANGE
+    if far:  # angles of thousands of turns: leave the vectorised path
+        for lane in range(LANES):
+            sines[lane], cosines[lane] = math.sin(turn * values[lane]), math.cos(turn * values[lane])
+
+
+@jit
+def _load_quaternion(q, begin, column, local):
+    """Fill rows 0..8 of `local` with the rotations of a block of quaternions."""
+    last = q.shape[0] - 1
+    for lane in range(LANES):
+        row = min(begin + lane, last)
+        rotation = quaternion_rotation(
+            float(q[row, column]), float(q[row, column + 1]), float(q[row, column + 2]), float(q[row, column + 3])
+        )
+        for k in range(9):
+            local[k, lane] = rotation[k]
+
+
+@jit
+def _local_fixed(c, local):
+    for k in range(12):
+        for lane in range(LANES):
+            local[k, lane] = c[k]
+
+
+@jit
+def _local_scalar(c, motion, local):
+    """origin @ (rotation about the axis, slide along it), row by row."""
+    ax, ay, az = c[AXIS], c[AXIS + 1], c[AXIS + 2]
+    for i in range(3):
+        ox, oy, oz = c[ORIGIN + 3 * i], c[ORIGIN + 3 * i + 1], c[ORIGIN + 3 * i + 2]
+        a, b, d = axis_rotation(ox, oy, oz, ax, ay, az)
+        a0, a1, a2, b0, b1, b2, d0, d1, d2 = a[0], a[1], a[2], b[0], b[1], b[2], d[0], d[1], d[2]
+        p, along = c[POSITION + i], c[SLIDE] * (ox * ax + oy * ay + oz * az)
+        for lane in range(LANES):
+            sin, cos = motion[0, lane], motion[1, lane]
+            local[3 * i, lane] = a0 + sin * b0 + cos * d0
+            local[3 * i + 1, lane] = a1 + sin * b1 + cos * d1
+            local[3 * i + 2, lane] = a2 + sin * b2 + cos * d2
+            local[9 + i, lane] = p + along * motion[2, lane]
+
+
+@jit
+def _local_quaternion(c, q, begin, column, free, motion, local):
+    """origin @ (translation of a free node, rotation of the quaternion)."""
+    last = q.shape[0] - 1
+    _load_quaternion(q, begin, column + 3 * free, local)
+    for k in range(3):
+        for lane in range(LANES):
+            motion[k, lane] = q[min(begin + lane, last), column + k] if free else q[0, 0] - q[0, 0]
+    for j in range(3):  # column j of the rotation
+        for lane in range(LANES):
+            x, y, z = local[j, lane], local[3 + j, lane], local[6 + j, lane]
+            for i in range(3):
+                local[3 * i + j, lane] = c[3 * i] * x + c[3 * i + 1] * y + c[3 * i + 2] * z
+    for i in range(3):
+        for lane in range(LANES):
+            local[9 + i, lane] = (
+                c[POSITION + i]
+                + c[3 * i] * motion[0, lane]
+                + c[3 * i + 1] * motion[1, lane]
+                + c[3 * i + 2] * motion[2, lane]
+            )
+
+
+@jit
+def _compose(parent, local, out):
+    """out = parent @ local for a block of poses; one component a loop, for LLVM to see that no two arrays overlap."""
+    for i in range(3):
+        r0, r1, r2 = parent[3 * i], parent[3 * i + 1], parent[3 * i + 2]
+        for j in range(3):
+            l0, l1, l2, target = local[j], local[3 + j], local[6 + j], out[3 * i + j]
+            for lane in range(LANES):
+                target[lane] = r0[lane] * l0[lane] + r1[lane] * l1[lane] + r2[lane] * l2[lane]
+        p, l0, l1, l2, target = parent[9 + i], local[9], local[10], local[11], out[9 + i]
+        for lane in range(LANES):
+            target[lane] = r0[lane] * l0[lane] + r1[lane] * l1[lane] + r2[lane] * l2[lane] + p[lane]
+
+
+@jit
+def forward_block(q, begin, constants, layout, pose, motion, local):
+    """Fill pose[node, component, lane] for the configurations begin .. begin + LANES."""
+    for node in range(layout.shape[0]):
+        kind, column, parent = layout[node, KIND], layout[node, Q_COLUMN], layout[node, PARENT]
+        c = constants[node]
+        target = pose[node] if parent < 0 else local
+        if kind == FIXED:
+            _local_fixed(c, target)
+        elif kind == SCALAR:
+            _load_scalar(q, begin, column, c[MULTIPLIER], c[OFFSET], c[TURN], motion)
+            _local_scalar(c, motion, target)
+        else:
+            _local_quaternion(c, q, begin, column, 1 if kind == FREE else 0, motion, target)
+        if parent >= 0:
+            _compose(pose[parent], local, pose[node])
+
+
+@kernel
+def forward_slice(q, constants, layout, frame_nodes, out, begin, end):
+    """Write `T_root_frame` into out (n_frames, n, 16) for the configurations begin .. end."""
+    pose = np.empty((layout.shape[0], 12, LANES), q.dtype)
+    motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
+    for start in range(begin, end, LANES):
+        forward_block(q, start, constants, layout, pose, motion, local)
+        count = min(LANES, end - start)
+        for frame in range(frame_nodes.shape[0]):
+            source = pose[frame_nodes[frame]]
+            target = out[frame]
+            for lane in range(count):
+                row = target[start + lane]
+                for i in range(3):
+                    row[4 * i] = source[3 * i, lane]
+                    row[4 * i + 1] = source[3 * i + 1, lane]
+                    row[4 * i + 2] = source[3 * i + 2, lane]
+                    row[4 * i + 3] = source[9 + i, lane]
+                row[12] = 0
+                row[13] = 0
+                row[14] = 0
+                row[15] = 1

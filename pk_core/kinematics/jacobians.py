@@ -1,0 +1,78 @@
+"""Fused CPU kernel of the Jacobian over slices of a batch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..tree import AXIS, FIXED, FREE, KIND, MULTIPLIER, PARENT, SCALAR, SLIDE, TURN, V_COLUMN
+from .compilation import jit, kernel
+from .forward import LANES, forward_block
+from .scalar import cross
+
+
+@jit
+def _turn_column(ax, ay, az, here, point, start, lane, column, scale, jacobian):
+    """Add the column of a turn about the axis a (local) through `here`, seen at `point`."""
+    x = scale * (here[0, lane] * ax + here[1, lane] * ay + here[2, lane] * az)
+    y = scale * (here[3, lane] * ax + here[4, lane] * ay + here[5, lane] * az)
+    z = scale * (here[6, lane] * ax + here[7, lane] * ay + here[8, lane] * az)
+    rx, ry, rz = point[0, lane] - here[9, lane], point[1, lane] - here[10, lane], point[2, lane] - here[11, lane]
+    vx, vy, vz = cross(x, y, z, rx, ry, rz)
+    row = jacobian[start + lane]
+    row[0, column] += vx
+    row[1, column] += vy
+    row[2, column] += vz
+    row[3, column] += x
+    row[4, column] += y
+    row[5, column] += z
+
+
+@jit
+def _slide_column(ax, ay, az, here, start, lane, column, scale, jacobian):
+    """Add the column of a slide along the axis a (local)."""
+    row = jacobian[start + lane]
+    for i in range(3):
+        row[i, column] += scale * (here[3 * i, lane] * ax + here[3 * i + 1, lane] * ay + here[3 * i + 2, lane] * az)
+
+
+@kernel
+def jacobian_slice(q, constants, layout, node, locations, jacobian, begin, end):
+    """Add the world-aligned Jacobian [v; w] at a point of a frame to jacobian (n, 6, nv).
+
+    Args:
+        node: the node of the frame; locations: (n or 1, 3) the point in that frame [m].
+    """
+    pose = np.empty((layout.shape[0], 12, LANES), q.dtype)
+    motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
+    point = np.empty((3, LANES), q.dtype)
+    one, zero = q.dtype.type(1), q.dtype.type(0)
+    for start in range(begin, end, LANES):
+        forward_block(q, start, constants, layout, pose, motion, local)
+        count = min(LANES, end - start)
+        tip = pose[node]
+        for lane in range(count):
+            x, y, z = locations[min(start + lane, locations.shape[0] - 1)]
+            for i in range(3):
+                point[i, lane] = (
+                    tip[9 + i, lane] + tip[3 * i, lane] * x + tip[3 * i + 1, lane] * y + tip[3 * i + 2, lane] * z
+                )
+        i = node
+        while i >= 0:
+            kind, column, here, c = layout[i, KIND], layout[i, V_COLUMN], pose[i], constants[i]
+            if kind == SCALAR:
+                ax, ay, az = c[AXIS], c[AXIS + 1], c[AXIS + 2]
+                turn, slide = c[MULTIPLIER] * c[TURN], c[MULTIPLIER] * c[SLIDE]
+                for lane in range(count):
+                    _turn_column(ax, ay, az, here, point, start, lane, column, turn, jacobian)
+                    if slide != 0:
+                        _slide_column(ax, ay, az, here, start, lane, column, slide, jacobian)
+            elif kind != FIXED:
+                for lane in range(count):
+                    for k in range(3):
+                        ax, ay, az = (one if k == 0 else zero), (one if k == 1 else zero), (one if k == 2 else zero)
+                        if kind == FREE:
+                            _slide_column(ax, ay, az, here, start, lane, column + k, one, jacobian)
+                        _turn_column(
+                            ax, ay, az, here, point, start, lane, column + k + 3 * (kind == FREE), one, jacobian
+                        )
+            i = layout[i, PARENT]

@@ -1,0 +1,110 @@
+"""Fused CPU kernel of the reverse sweep: gradients of all joints from gradients of poses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..tree import AXIS, BALL, FREE, KIND, MULTIPLIER, PARENT, Q_COLUMN, SCALAR, SLIDE, TURN
+from .compilation import jit, kernel
+from .forward import LANES, forward_block
+from .scalar import cross
+
+
+@jit
+def _gather_wrench(source, grad, start, count, wrench):
+    """Add the wrench about the root's origin that the gradient of one frame's pose exerts: f = dL/dp, t = p x f + sum r_k x g_k."""
+    for lane in range(count):
+        g = grad[start + lane]
+        fx, fy, fz = g[3], g[7], g[11]
+        tx, ty, tz = cross(source[9, lane], source[10, lane], source[11, lane], fx, fy, fz)
+        for k in range(3):
+            x, y, z = cross(source[k, lane], source[3 + k, lane], source[6 + k, lane], g[k], g[4 + k], g[8 + k])
+            tx, ty, tz = tx + x, ty + y, tz + z
+        wrench[0, lane] += fx
+        wrench[1, lane] += fy
+        wrench[2, lane] += fz
+        wrench[3, lane] += tx
+        wrench[4, lane] += ty
+        wrench[5, lane] += tz
+
+
+@jit
+def _scalar_gradient(c, here, wrench, start, count, column, grad_q):
+    """dL/dq of a scalar node: the wrench below it, projected on its motion."""
+    ax, ay, az, m = c[AXIS], c[AXIS + 1], c[AXIS + 2], c[MULTIPLIER]
+    turn, slide = m * c[TURN], m * c[SLIDE]
+    for lane in range(count):
+        x = here[0, lane] * ax + here[1, lane] * ay + here[2, lane] * az
+        y = here[3, lane] * ax + here[4, lane] * ay + here[5, lane] * az
+        z = here[6, lane] * ax + here[7, lane] * ay + here[8, lane] * az
+        fx, fy, fz = wrench[0, lane], wrench[1, lane], wrench[2, lane]
+        px, py, pz = cross(here[9, lane], here[10, lane], here[11, lane], fx, fy, fz)
+        tx, ty, tz = wrench[3, lane] - px, wrench[4, lane] - py, wrench[5, lane] - pz
+        grad_q[start + lane, column] += turn * (x * tx + y * ty + z * tz) + slide * (x * fx + y * fy + z * fz)
+
+
+@jit
+def _quaternion_gradient(q, here, wrench, start, count, column, grad_q):
+    """dL/dq of a quaternion of any length: (2 / |q|^2) q (0, R^T t), with t the torque about the node's origin."""
+    for lane in range(count):
+        fx, fy, fz = wrench[0, lane], wrench[1, lane], wrench[2, lane]
+        px, py, pz = cross(here[9, lane], here[10, lane], here[11, lane], fx, fy, fz)
+        tx, ty, tz = wrench[3, lane] - px, wrench[4, lane] - py, wrench[5, lane] - pz
+        x = here[0, lane] * tx + here[3, lane] * ty + here[6, lane] * tz
+        y = here[1, lane] * tx + here[4, lane] * ty + here[7, lane] * tz
+        z = here[2, lane] * tx + here[5, lane] * ty + here[8, lane] * tz
+        row = start + lane
+        qw, qx, qy, qz = q[row, column], q[row, column + 1], q[row, column + 2], q[row, column + 3]
+        s = (qw * qw + qx * qx + qy * qy + qz * qz) / 2
+        grad_q[row, column] += -(qx * x + qy * y + qz * z) / s
+        grad_q[row, column + 1] += (qw * x + qy * z - qz * y) / s
+        grad_q[row, column + 2] += (qw * y + qz * x - qx * z) / s
+        grad_q[row, column + 3] += (qw * z + qx * y - qy * x) / s
+
+
+@jit
+def _free_gradient(c, parent, root, wrench, start, count, column, grad_q):
+    """dL/dxyz of a free node: the force in the axes of its origin."""
+    for lane in range(count):
+        fx, fy, fz = wrench[0, lane], wrench[1, lane], wrench[2, lane]
+        if not root:
+            fx, fy, fz = (
+                parent[0, lane] * fx + parent[3, lane] * fy + parent[6, lane] * fz,
+                parent[1, lane] * fx + parent[4, lane] * fy + parent[7, lane] * fz,
+                parent[2, lane] * fx + parent[5, lane] * fy + parent[8, lane] * fz,
+            )
+        for k in range(3):
+            grad_q[start + lane, column + k] += c[k] * fx + c[3 + k] * fy + c[6 + k] * fz
+
+
+@kernel
+def backward_slice(q, constants, layout, frame_nodes, grad_out, grad_q, begin, end):
+    """Add dL/dq to grad_q (n, nq), given dL/dT grad_out (n_frames, n, 16): one sweep from the leaves to the root.
+
+    With f, t the wrench that all frames below a node exert about the root's origin, a node at p with axis a has
+    dL/dq = turn a.(t - p x f) + slide a.f, and hands (f, t) unchanged to its parent.
+    """
+    n_nodes = layout.shape[0]
+    pose, wrench = np.empty((n_nodes, 12, LANES), q.dtype), np.empty((n_nodes, 6, LANES), q.dtype)
+    motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
+    for start in range(begin, end, LANES):
+        forward_block(q, start, constants, layout, pose, motion, local)
+        count = min(LANES, end - start)
+        wrench[:] = 0
+        for frame in range(frame_nodes.shape[0]):
+            node = frame_nodes[frame]
+            _gather_wrench(pose[node], grad_out[frame], start, count, wrench[node])
+        for node in range(n_nodes - 1, -1, -1):
+            kind, column, parent = layout[node, KIND], layout[node, Q_COLUMN], layout[node, PARENT]
+            c = constants[node]
+            if kind == SCALAR:
+                _scalar_gradient(c, pose[node], wrench[node], start, count, column, grad_q)
+            elif kind == BALL:
+                _quaternion_gradient(q, pose[node], wrench[node], start, count, column, grad_q)
+            elif kind == FREE:
+                _quaternion_gradient(q, pose[node], wrench[node], start, count, column + 3, grad_q)
+                _free_gradient(c, pose[max(parent, 0)], parent < 0, wrench[node], start, count, column, grad_q)
+            if parent >= 0:
+                for k in range(6):
+                    for lane in range(LANES):
+                        wrench[parent, k, lane] += wrench[node, k, lane]
