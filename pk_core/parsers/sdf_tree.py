@@ -20,58 +20,78 @@ def hang_on_world(
 ) -> list[Joint]:
     """Give the joints of one tree with the world as root.
 
-    A joint whose child is the world is turned round with those above it. A link that is no joint's child then is fixed
-    to the world where it rests, by a hidden joint.
+    Of links that joints join to each other but not to the world, the first that is no joint's child is fixed to the world
+    where it rests, by a hidden joint. A joint whose parent then stands below its child is turned round.
 
     Args:
         at_rest: `T_world_link` of each link.
 
     Raises:
-        ModelError: a link is the child of two joints, or a joint can't be turned round.
+        ModelError: joints close a loop, or a joint can't be turned round.
     """
-    joints = _turned_to_world(joints, source)
-    held = _parents(joints, source)
-    hidden = [_hidden_joint(link, at_rest[link.name]) for link in links if link.name not in held]
-    return _in_order_of_links(links, joints, hidden)
-
-
-def _turned_to_world(joints: Sequence[Joint], source: str) -> list[Joint]:
-    """Turn every joint round that has the world as child, and those between its parent and that one's root."""
-    if all(joint.child != WORLD for joint in joints):
-        return list(joints)
-    above = {joint.child: index for index, joint in enumerate(joints)}
-    turned = list(joints)
+    _refuse_loops(joints, source)
+    ends: dict[str, list[int]] = {}
     for index, joint in enumerate(joints):
-        if joint.child != WORLD:
-            continue
-        at: int | None = index
-        while at is not None and turned[at] is joints[at]:
-            turned[at] = _reversed(joints[at], source)
-            at = above.get(joints[at].parent)
-    return turned
+        ends.setdefault(joint.parent, []).append(index)
+        ends.setdefault(joint.child, []).append(index)
+    oriented, hidden = list(joints), []
+    reached: set[str] = set()
+    children = {joint.child for joint in joints}
+    _orient(WORLD, ends, oriented, reached, source)
+    for link in links:
+        if link.name not in children and link.name not in reached:
+            hidden.append(_hidden_joint(link, at_rest[link.name]))
+            _orient(link.name, ends, oriented, reached, source)
+    return _in_order_of_links(links, oriented, hidden)
+
+
+def _orient(root: str, ends: Mapping[str, Sequence[int]], joints: list[Joint], reached: set[str], source: str) -> None:
+    """Turn the joints that lead away from a root so that their parents are nearer to it."""
+    reached.add(root)
+    stack = [root]
+    while stack:
+        link = stack.pop()
+        for index in ends.get(link, ()):
+            joint = joints[index]
+            other = joint.child if joint.parent == link else joint.parent
+            if other not in reached:
+                reached.add(other)
+                stack.append(other)
+                if joint.parent != link:
+                    joints[index] = _reversed(joint, source)
+
+
+def _refuse_loops(joints: Iterable[Joint], source: str) -> None:
+    """Join links into groups joint by joint, and refuse the first joint whose ends are in one group already."""
+    group: dict[str, str] = {}
+
+    def find(link: str) -> str:
+        way = []
+        while group.get(link, link) != link:
+            way.append(link)
+            link = group[link]
+        group.update(dict.fromkeys(way, link))
+        return link
+
+    for joint in joints:
+        parent, child = find(joint.parent), find(joint.child)
+        if parent == child:
+            message = (
+                f"joint {joint.name!r} closes a loop: joints lead from {joint.parent!r} to {joint.child!r} already; "
+                "leave one of them out, a tree has one way to each link"
+            )
+            raise _error(joint, message, source)
+        group[child] = parent
 
 
 def _reversed(joint: Joint, source: str) -> Joint:
     """Swap parent and child: the inverse of a motion about an axis is the same motion about the negated axis."""
     if joint.type in _ONE_WAY:
-        message = f"{joint.type.value} joint {joint.name!r} leads up to the world; make the world its parent"
+        message = f"{joint.type.value} joint {joint.name!r} leads up to {joint.child!r}; swap its parent and child"
         raise _error(joint, message, source)
     axes = tuple(replace(axis, direction=tuple(-c for c in axis.direction)) for axis in joint.axes)
     origin, offset = joint.child_offset.inverse(), joint.origin.inverse()
     return replace(joint, parent=joint.child, child=joint.parent, origin=origin, axes=axes, child_offset=offset)
-
-
-def _parents(joints: Iterable[Joint], source: str) -> dict[str, Joint]:
-    parents: dict[str, Joint] = {}
-    for joint in joints:
-        first = parents.setdefault(joint.child, joint)
-        if first is not joint:
-            message = (
-                f"joint {joint.name!r} closes a loop: link {joint.child!r} is the child of joint {first.name!r} too; "
-                "a tree has one joint above each link"
-            )
-            raise _error(joint, message, source)
-    return parents
 
 
 def _hidden_joint(link: Link, at_rest: Pose) -> Joint:

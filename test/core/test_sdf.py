@@ -251,6 +251,21 @@ def test_a_joint_to_the_world_is_turned_round_with_what_is_above_it() -> None:
     assert where(robot, "hand", {"rail": 0.5, "wrist": math.pi / 2}).is_close(turned(-0.5, 0, 0, yaw=-90))
 
 
+def test_of_two_joints_that_share_a_child_the_second_is_turned_round() -> None:
+    text = model(
+        f"""<link name="a"/><link name="b"><pose>0 0 1 0 0 0</pose></link><link name="c"><pose>1 0 1 0 0 0</pose></link>
+        <joint name="j" type="revolute"><parent>a</parent><child>b</child>{Z_AXIS}</joint>
+        <joint name="k" type="revolute"><parent>c</parent><child>b</child>{Z_AXIS}</joint>"""
+    )
+    robot = parse_sdf(text)
+    assert [(joint.parent, joint.child) for joint in robot.joints] == [("a", "b"), ("b", "c"), ("world", "a")]
+    assert Chain(robot).get_joint_names() == ["j", "k"]
+    assert where(robot, "b", {"j": math.pi / 2, "k": math.pi / 2}).is_close(turned(0, 0, 1, yaw=90))
+    # k turns about b's origin: first c stands at (0, 1, 1) with j, then k takes it back to where it was.
+    assert where(robot, "c", {"j": math.pi / 2, "k": math.pi / 2}).is_close(turned(1, 0, 1))
+    assert where(robot, "c", {"k": math.pi / 2}).is_close(turned(0, -1, 1, yaw=-90))
+
+
 def test_a_fixed_joint_may_be_to_the_world_and_from_a_frame() -> None:
     text = model(
         '<pose>1 0 0 0 0 0</pose><link name="a"><pose>0 2 0 0 0 0</pose></link><frame name="f" attached_to="a"/>'

@@ -182,9 +182,10 @@ TRIANGLE = '<link name="a"/><link name="b"/><link name="c"/>'
 @pytest.mark.parametrize(
     ("joints", "words"),
     [
-        ("ab cb", ["'j1' closes a loop", "'b'", "'j0'"]),
-        ("ab bc ca", ["cycle", "b -> c -> a -> b"]),
+        ("ab bc ca", ["'j2' closes a loop", "from 'c' to 'a'"]),
+        ("ab ac bc", ["'j2' closes a loop", "from 'b' to 'c'"]),
         ("ab ab", ["'j1' closes a loop"]),
+        ("ab ba", ["'j1' closes a loop"]),
     ],
 )
 def test_joints_that_make_no_tree_are_refused(joints: str, words: list[str]) -> None:
@@ -197,9 +198,17 @@ def test_joints_that_make_no_tree_are_refused(joints: str, words: list[str]) -> 
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
-def test_a_universal_joint_can_not_be_turned_round_to_the_world() -> None:
-    joint = '<joint name="j" type="universal"><parent>a</parent><child>world</child><axis/><axis2/></joint>'
-    with pytest.raises(ModelError, match="universal joint 'j' leads up to the world"):
+def test_two_ways_from_the_world_to_a_link_are_a_loop() -> None:
+    written = FIXED.format("world", "a") + FIXED.format("a", "b").replace('"j"', '"k"')
+    written += FIXED.format("world", "b").replace('"j"', '"l"')
+    with pytest.raises(ModelError, match="'l' closes a loop: joints lead from 'world' to 'b' already"):
+        parse_sdf(model(TRIANGLE + written))
+
+
+@pytest.mark.parametrize("kind", ["universal", "ball"])
+def test_a_joint_of_several_coordinates_can_not_be_turned_round(kind: str) -> None:
+    joint = f'<joint name="j" type="{kind}"><parent>a</parent><child>world</child><axis/><axis2/></joint>'
+    with pytest.raises(ModelError, match=f"{kind} joint 'j' leads up to 'world'"):
         parse_sdf(model(f'<link name="a"/>{joint}', "1.10"))
 
 
