@@ -45,30 +45,32 @@ def main() -> None:
 
 def kinematics(ours: pk.SerialChain, theirs: peer.SerialChain, batches: list[int]) -> None:
     """Compare FK of all links, FK with its gradient, and the Jacobian; and FK with a copy of its output."""
-    rows = []
-    for n in batches:
-        q = ours.random(n)
-        check_equal(ours, theirs, q)
-        poses = ours.forward_kinematics_tensor(q)
-        gradient = torch.randn_like(poses)
-        calls = {
-            "fk": lambda: ours.forward_kinematics_tensor(q),
-            "fk peer": lambda: theirs.forward_kinematics_tensor(q),
-            "copy": lambda: poses.clone(),
-            "grad": lambda: with_gradient(ours, q, gradient),
-            "grad peer": lambda: with_gradient(theirs, q, gradient),
-            "jac": lambda: ours.jacobian(q),
-            "jac peer": lambda: theirs.jacobian(q),
-        }
-        t = medians(calls, seconds=3.0)
-        ratios = [t["fk peer"] / t["fk"], t["fk"] / t["copy"], t["grad peer"] / t["grad"], t["jac peer"] / t["jac"]]
-        rows.append([str(n), f"{t['fk'] * 1e6:.0f}", *(f"{ratio:.1f}" for ratio in ratios)])
+    rows = [[str(n), *compare(ours, theirs, ours.random(n))] for n in batches]
     header = ["batch", "FK [us]", "peer/pk FK", "FK/copy", "peer/pk FK+backward", "peer/pk Jacobian"]
     table(
         "forward kinematics of all links, against pytorch_kinematics (eager, its fastest mode without a compiler)",
         header,
         rows,
     )
+
+
+def compare(ours: pk.SerialChain, theirs: peer.SerialChain, q: torch.Tensor) -> list[str]:
+    """Time one batch; give the cells of its row."""
+    check_equal(ours, theirs, q)
+    poses = ours.forward_kinematics_tensor(q)
+    gradient = torch.randn_like(poses)
+    calls = {
+        "fk": lambda: ours.forward_kinematics_tensor(q),
+        "fk peer": lambda: theirs.forward_kinematics_tensor(q),
+        "copy": lambda: poses.clone(),
+        "grad": lambda: with_gradient(ours, q, gradient),
+        "grad peer": lambda: with_gradient(theirs, q, gradient),
+        "jac": lambda: ours.jacobian(q),
+        "jac peer": lambda: theirs.jacobian(q),
+    }
+    t = medians(calls, seconds=3.0)
+    ratios = [t["fk peer"] / t["fk"], t["fk"] / t["copy"], t["grad peer"] / t["grad"], t["jac peer"] / t["jac"]]
+    return [f"{t['fk'] * 1e6:.0f}", *(f"{ratio:.1f}" for ratio in ratios)]
 
 
 def check_equal(ours: pk.SerialChain, theirs: peer.SerialChain, q: torch.Tensor) -> None:

@@ -85,8 +85,8 @@ class Pose:
 
     def is_close(self, other: Pose, tolerance: float = 1e-12) -> bool:
         """Compare entry by entry."""
-        pairs = zip(sum(self.matrix(), []), sum(other.matrix(), []))
-        return all(abs(a - b) <= tolerance for a, b in pairs)
+        rows = zip(self.matrix(), other.matrix())
+        return all(abs(a - b) <= tolerance for one, two in rows for a, b in zip(one, two))
 
 
 IDENTITY: Final = Pose()
