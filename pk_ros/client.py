@@ -13,11 +13,11 @@ time make a client for each thread.
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,12 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import qos_profile_services_default
 
-from .conversions import array_from_field, float64_field, rows_from_matrices
+from .conversions import array_from_field, float64_field
+from .solutions import IKSolutions, pose_rows, read_solutions
 from .srv import ComputeFK, SolveIK
+
+_RESTART_TAKES = 1.0  # [s] at least: a node imports torch
+_FIRST_PATIENCE = 0.5  # [s]
 
 _numbers = itertools.count()
 
@@ -53,37 +57,6 @@ class RequestRefused(KinematicsError):
     def __init__(self, code: int, message: str) -> None:
         self.code = code
         super().__init__(f"{message} (error_code {code})")
-
-
-@dataclass(frozen=True)
-class IKSolutions:
-    """N targets, K solutions each, J joints.
-
-    Attributes:
-        joint_names: of the J columns.
-        positions: (N, K, J) [rad] or [m].
-        status: (N, K) uint8, the constants of SolveIK.Response.
-        num_found: (N,) distinct solutions found.
-        position_errors, rotation_errors: (N, K) [m], [rad].
-        iterations: (N, K).
-        solver_time: [s].
-        message: how many targets did not converge, empty if all did.
-    """
-
-    joint_names: tuple[str, ...]
-    positions: npt.NDArray[np.float64]
-    status: npt.NDArray[np.uint8]
-    num_found: npt.NDArray[np.uint32]
-    position_errors: npt.NDArray[np.float64]
-    rotation_errors: npt.NDArray[np.float64]
-    iterations: npt.NDArray[np.uint32]
-    solver_time: float
-    message: str
-
-    @property
-    def solved(self) -> npt.NDArray[np.bool_]:
-        """(N,) which targets have a solution; `positions[:, 0]` is their first."""
-        return self.status[:, 0] == SolveIK.Response.CONVERGED
 
 
 class KinematicsClient:
@@ -111,6 +84,7 @@ class KinematicsClient:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._lock = threading.Lock()
+        self._answered: dict[str, float] = {}  # service name: when it answered last [s]
         prefix = "/" + node_name.strip("/")
         self._solve_ik = self._connect(SolveIK, f"{prefix}/solve_ik")
         self._compute_fk = self._connect(ComputeFK, f"{prefix}/compute_fk")
@@ -152,7 +126,7 @@ class KinematicsClient:
         """
         request = SolveIK.Request(tip_link=tip_link, base_link=base_link)
         request.header.frame_id = frame_id
-        request.target_array = float64_field(_pose_rows(targets))
+        request.target_array = float64_field(pose_rows(targets))
         request.seed_joint_names = list(seed_joint_names)
         request.seeds = float64_field(np.asarray(() if seeds is None else seeds, dtype=np.float64))
         request.weights = float64_field(np.asarray(weights, dtype=np.float64))
@@ -163,7 +137,7 @@ class KinematicsClient:
         nanoseconds = round(solve_timeout * 1e9)
         request.timeout.sec, request.timeout.nanosec = nanoseconds // 10**9, nanoseconds % 10**9
         patience = self._timeout + solve_timeout if timeout is None else timeout
-        return _solutions(self._call(self._solve_ik, request, patience), num_solutions)
+        return read_solutions(self._call(self._solve_ik, request, patience), num_solutions)
 
     def compute_fk(
         self,
@@ -192,9 +166,12 @@ class KinematicsClient:
         return array_from_field(response.poses).reshape(-1, len(links), 7)
 
     def wait_until_ready(self, timeout: float | None = None) -> None:
-        """Wait until both services are there; raises ServiceUnavailable."""
+        """Wait until both services are there and answer; raises ServiceUnavailable, ServiceTimeout."""
+        timeout = self._timeout if timeout is None else timeout
         for client in (self._solve_ik, self._compute_fk):
-            self._wait_for(client, self._timeout if timeout is None else timeout)
+            with self._lock:
+                self._wait_for(client, timeout)
+                self._shake_hands(client, timeout)
 
     def close(self) -> None:
         """Leave the graph; the client can't be used after this."""
@@ -213,15 +190,37 @@ class KinematicsClient:
     def _call(self, client: Client, request: Any, timeout: float) -> Any:
         with self._lock:
             self._wait_for(client, timeout)
-            future = client.call_async(request)
-            self._executor.spin_until_future_complete(future, timeout_sec=timeout)
-            if not future.done():
-                client.remove_pending_request(future)  # else an answer that never comes is waited for until the end
-                raise ServiceTimeout(f"{client.srv_name} did not answer in {timeout:g} s")
-        response = future.result()
+            self._shake_hands(client, timeout)
+            response = self._ask(client, request, timeout)
+        if response is None:
+            raise ServiceTimeout(f"{client.srv_name} did not answer in {timeout:g} s")
         if response.error_code not in (SolveIK.Response.SUCCESS, SolveIK.Response.NO_IK_SOLUTION):
             raise RequestRefused(response.error_code, response.message)
         return response
+
+    def _shake_hands(self, client: Client, timeout: float) -> None:
+        """Get an answer to an empty request, unless one came just now from a node that can't have restarted since.
+
+        A node that has just found this client, or been found, may drop its first answer: it does not know yet where to
+        send it, which shows on neither side. An empty request can be sent again.
+        """
+        if time.monotonic() - self._answered.get(client.srv_name, -math.inf) < _RESTART_TAKES:
+            return
+        deadline, patience = time.monotonic() + timeout, _FIRST_PATIENCE
+        while self._ask(client, client.srv_type.Request(), min(patience, deadline - time.monotonic())) is None:
+            patience *= 2.0  # the node may be busy: then more requests do not help
+            if time.monotonic() >= deadline:
+                raise ServiceTimeout(f"{client.srv_name} did not answer in {timeout:g} s")
+
+    def _ask(self, client: Client, request: Any, timeout: float) -> Any | None:
+        """Send a request and give its response, None where none comes in time [s]."""
+        future = client.call_async(request)
+        self._executor.spin_until_future_complete(future, timeout_sec=max(0.0, timeout))
+        if not future.done():
+            client.remove_pending_request(future)  # else an answer that never comes is waited for until the end
+            return None
+        self._answered[client.srv_name] = time.monotonic()
+        return future.result()
 
     def _wait_for(self, client: Client, timeout: float) -> None:
         deadline = time.monotonic() + timeout
@@ -232,28 +231,3 @@ class KinematicsClient:
                     "a robot_description? It says on /diagnostics what it waits for"
                 )
             time.sleep(0.01)
-
-
-def _pose_rows(targets: npt.ArrayLike) -> np.ndarray:
-    """Bring targets to (N, 7), from rows or transforms, one or many."""
-    given = np.asarray(targets, dtype=np.float64)
-    if given.ndim >= 2 and given.shape[-2:] == (4, 4) and given.ndim <= 3:
-        return rows_from_matrices(given.reshape(-1, 4, 4))
-    if given.size == 0 or (given.ndim in (1, 2) and given.shape[-1] == 7):
-        return given.reshape(-1, 7)
-    raise ValueError(f"targets must have shape (N, 7) or (N, 4, 4), not {given.shape}")
-
-
-def _solutions(response: Any, num_solutions: int) -> IKSolutions:
-    k, names = max(1, num_solutions), tuple(response.joint_names)
-    return IKSolutions(
-        joint_names=names,
-        positions=array_from_field(response.positions).reshape(len(response.num_found), k, len(names)),
-        status=array_from_field(response.status, np.uint8).reshape(-1, k),
-        num_found=array_from_field(response.num_found, np.uint32),
-        position_errors=array_from_field(response.position_errors).reshape(-1, k),
-        rotation_errors=array_from_field(response.rotation_errors).reshape(-1, k),
-        iterations=array_from_field(response.iterations, np.uint32).reshape(-1, k),
-        solver_time=response.solver_time,
-        message=response.message,
-    )

@@ -31,6 +31,7 @@ from geometry_msgs.msg import Pose, TransformStamped
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
+from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -104,8 +105,11 @@ class KinematicsNode(Node):
     # --- start --------------------------------------------------------------------------------------------------------
 
     def _declare_parameters(self) -> dict[str, Any]:
-        for parameter in PARAMETERS:
-            self.declare_parameter(parameter.name, parameter.default, descriptor(parameter))
+        try:
+            for parameter in PARAMETERS:
+                self.declare_parameter(parameter.name, parameter.default, descriptor(parameter))
+        except (InvalidParameterTypeException, InvalidParameterValueException) as error:
+            raise SystemExit(f"{self.get_name()}: {error}") from error
         values = {parameter.name: self._value(parameter.name) for parameter in PARAMETERS}
         if problems := find_problems(values):
             raise SystemExit(f"{self.get_name()}: {'; '.join(problems)}")

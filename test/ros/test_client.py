@@ -178,3 +178,24 @@ def test_a_service_that_does_not_answer_is_given_up_and_forgotten(context: objec
             with pytest.raises(ServiceTimeout, match=r"did not answer in 0\.5 s"):
                 client.solve_ik(TIP, np.eye(4), timeout=0.5)
         assert not client._solve_ik._pending_requests
+
+
+def test_a_node_that_drops_the_first_answer_is_asked_again(context: object) -> None:
+    asked: list[int] = []
+
+    def answer(request: SolveIK.Request, response: SolveIK.Response) -> SolveIK.Response:
+        asked.append(len(request.target_array))
+        response.error_code = SolveIK.Response.SUCCESS
+        return response
+
+    with Bench("/slow") as slow, KinematicsClient("/slow/kinematics", context=context, timeout=30.0) as client:
+        slow.node.create_service(SolveIK, "kinematics/solve_ik", answer)
+        thread = threading.Thread(target=lambda: client.solve_ik(TIP, np.eye(4)))
+        thread.start()
+        time.sleep(2.0)  # no answer comes to the first request, as if it had been dropped
+        slow.wait_until(lambda: 7 in asked, "the targets")
+        slow.spin_for(0.1)
+        thread.join()
+    assert asked[0] == 0
+    assert asked.count(0) >= 2  # empty requests, until one was answered
+    assert asked.count(7) == 1  # the targets went out once

@@ -1,0 +1,70 @@
+"""What a planner gives and gets, as arrays: targets, and the answer to a SolveIK request. No rclpy, no torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .conversions import array_from_field, rows_from_matrices
+
+_CONVERGED = 0  # SolveIK.Response.CONVERGED
+
+
+@dataclass(frozen=True)
+class IKSolutions:
+    """N targets, K solutions each, J joints.
+
+    Attributes:
+        joint_names: of the J columns.
+        positions: (N, K, J) [rad] or [m].
+        status: (N, K) uint8, the constants of SolveIK.Response.
+        num_found: (N,) distinct solutions found.
+        position_errors, rotation_errors: (N, K) [m], [rad].
+        iterations: (N, K).
+        solver_time: [s].
+        message: how many targets did not converge, empty if all did.
+    """
+
+    joint_names: tuple[str, ...]
+    positions: npt.NDArray[np.float64]
+    status: npt.NDArray[np.uint8]
+    num_found: npt.NDArray[np.uint32]
+    position_errors: npt.NDArray[np.float64]
+    rotation_errors: npt.NDArray[np.float64]
+    iterations: npt.NDArray[np.uint32]
+    solver_time: float
+    message: str
+
+    @property
+    def solved(self) -> npt.NDArray[np.bool_]:
+        """(N,) which targets have a solution; `positions[:, 0]` is their first."""
+        return self.status[:, 0] == _CONVERGED
+
+
+def pose_rows(targets: npt.ArrayLike) -> np.ndarray:
+    """Bring targets to (N, 7), from rows or transforms, one or many."""
+    given = np.asarray(targets, dtype=np.float64)
+    if given.ndim >= 2 and given.shape[-2:] == (4, 4) and given.ndim <= 3:
+        return rows_from_matrices(given.reshape(-1, 4, 4))
+    if given.size == 0 or (given.ndim in (1, 2) and given.shape[-1] == 7):
+        return given.reshape(-1, 7)
+    raise ValueError(f"targets must have shape (N, 7) or (N, 4, 4), not {given.shape}")
+
+
+def read_solutions(response: Any, num_solutions: int) -> IKSolutions:
+    """Read a SolveIK response that was not refused."""
+    k, names = max(1, num_solutions), tuple(response.joint_names)
+    return IKSolutions(
+        joint_names=names,
+        positions=array_from_field(response.positions).reshape(len(response.num_found), k, len(names)),
+        status=array_from_field(response.status, np.uint8).reshape(-1, k),
+        num_found=array_from_field(response.num_found, np.uint32),
+        position_errors=array_from_field(response.position_errors).reshape(-1, k),
+        rotation_errors=array_from_field(response.rotation_errors).reshape(-1, k),
+        iterations=array_from_field(response.iterations, np.uint32).reshape(-1, k),
+        solver_time=response.solver_time,
+        message=response.message,
+    )
