@@ -21,11 +21,11 @@ import numpy as np
 import pinocchio
 import rclpy
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
+from pk_ros.srv import ComputeFK, SolveIK
 from rclpy.client import Client
 from rclpy.node import Node
 
 import pk_core
-from pk_ros.srv import ComputeFK, SolveIK
 
 WORKSPACE: Final = Path(sys.argv[1])
 ROBOT: Final = Path(get_package_share_directory("pk_ros"), "config/robots/panda.urdf")
