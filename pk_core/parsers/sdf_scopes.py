@@ -20,7 +20,7 @@ UNIQUE_SIBLINGS_SINCE: Final[Version] = (1, 7)  # before, a link and a joint of 
 MAX_NAME_LENGTH: Final = 4096
 MAX_NAMES_LENGTH: Final = 50_000_000  # of all together: deep nesting makes every name below longer
 
-_MOST_NAMES_COMPARED = 2000  # letter by letter, for a hint in an error
+_MOST_HINTS, _MOST_NAMES_COMPARED = 10, 2000  # they are compared letter by letter
 _KINDS = ("link", "joint", "frame")  # in the order in which libsdformat gives out a name that several have
 _IN_MODEL = ("link", "joint", "frame", "model", "pose", "include")
 _IN_WORLD = ("model", "joint", "frame", "include")
@@ -94,6 +94,7 @@ class Names:
         self._by_name: dict[str, Item] = {}
         self._by_element: dict[int, Item] = {}
         self._length = 0
+        self._hints = _MOST_HINTS
 
     def of_kind(self, kind: str) -> list[Item]:
         """Give the items of one kind, in order."""
@@ -125,8 +126,10 @@ class Names:
 
     def hint(self, scope: Scope, name: str) -> str:
         """Give a hint at a close name that a reference in a scope may mean, "" where there is none."""
-        names = [other.removeprefix(scope.prefix) for other in self._by_name if other.startswith(scope.prefix)]
-        return close_names(name, names) if len(names) <= _MOST_NAMES_COMPARED else ""
+        self._hints -= 1  # a file with many wrong shapes, each a warning, would take long
+        if self._hints < 0 or len(self._by_name) > _MOST_NAMES_COMPARED:
+            return ""
+        return close_names(name, [n.removeprefix(scope.prefix) for n in self._by_name if n.startswith(scope.prefix)])
 
     def add(self, item: Item, *, named: bool = True) -> None:
         """Add an item; raises ModelError where its name is taken, ParseError where it is too long."""

@@ -27,6 +27,8 @@ def read_name(element: Element, version: Version) -> str:
         raise element.error("the name is blank")
     if name == "world" or (len(name) >= 4 and name.startswith("__") and name.endswith("__")):
         raise element.error(f"the name {name!r} is reserved: no element may be called world or __...__")
+    if "${" in name or "$(" in name:
+        raise element.error("unexpanded xacro expression in the name; expand the file with xacro first")
     if SEPARATOR in name and version >= SCOPED_NAMES_SINCE:
         raise element.error(f"the name {name!r} holds '::', which since SDF 1.8 names what stands in a nested model")
     return name
@@ -139,5 +141,7 @@ def refuse_children(parent: Element, known: Collection[str], foreign: Collection
     for child in parent.children:
         if child.tag not in known and child.tag.lower() in known:
             raise child.error(f"unknown element in <{parent.label}>; did you mean <{child.tag.lower()}>?")
+        if child.tag.startswith("xacro:"):
+            raise child.error("unexpanded xacro; expand the file with xacro first")
         if child.tag in foreign:
             raise child.error(f"not an element of SDF here, and would move links; SDF has {', '.join(known)}")

@@ -144,6 +144,8 @@ def test_a_joint_that_can_not_be_is_refused(kind: str, inside: str, words: list[
         ('<link name="a::b"/>', 3, ["'a::b'", "1.8"]),
         ('<link name="world"/>', 3, ["'world'", "reserved"]),
         ('<Link name="a"/>', 3, ["Link", "<link>"]),
+        ('<link name="${prefix}a"/>', 3, ["xacro"]),
+        ('<link name="a"/>\n<xacro:arm prefix="left"/>', 4, ["xacro"]),
         ('<link name="a"><origin xyz="1 0 0"/></link>', 3, ["origin"]),
         ('<link name="a"><pose relative_to="world"/></link>', 3, ["'world'", "model 'm'"]),
         ('<link name="aa"/><link name="b"><pose relative_to="a"/></link>', 3, ["'a'", "did you mean 'aa'"]),
