@@ -1,4 +1,4 @@
-"""Compare what pk reads from an MJCF with what MuJoCo makes of it: names, limits, resting place, poses of links and sites."""
+"""Compare what pk reads from an MJCF with what MuJoCo makes of it: names, limits, poses of links and sites."""
 
 from __future__ import annotations
 
@@ -80,8 +80,9 @@ def _up_to_sign(q: np.ndarray, model: mujoco.MjModel) -> np.ndarray:
     """Give coordinates with quaternions whose largest component is positive: q and -q are one rotation."""
     q = np.array(q)
     for i in range(model.njnt):
-        if model.jnt_type[i] in (mujoco.mjtJoint.mjJNT_FREE, mujoco.mjtJoint.mjJNT_BALL):
-            start = model.jnt_qposadr[i] + (3 if model.jnt_type[i] == mujoco.mjtJoint.mjJNT_FREE else 0)
+        kind = mujoco.mjtJoint(int(model.jnt_type[i]))
+        if kind in (mujoco.mjtJoint.mjJNT_FREE, mujoco.mjtJoint.mjJNT_BALL):
+            start = model.jnt_qposadr[i] + (3 if kind == mujoco.mjtJoint.mjJNT_FREE else 0)
             wxyz = q[start : start + 4]
             q[start : start + 4] = wxyz * np.sign(wxyz[np.argmax(np.abs(wxyz))])
     return q

@@ -33,7 +33,10 @@ MODELS = {
         f"{GEOM}</body>",
         "",
     ),
-    "a_ball_then_a_slide": (f'<body><joint type="ball" pos="1 0 0"/><joint type="slide" axis="1 0 1"/>{GEOM}</body>', ""),
+    "a_ball_then_a_slide": (
+        f'<body><joint type="ball" pos="1 0 0"/><joint type="slide" axis="1 0 1"/>{GEOM}</body>',
+        "",
+    ),
     "joints_after_child_bodies_and_in_frames": (
         f'<body>{GEOM}<body pos="0 1 0">{GEOM}<joint/></body><joint axis="1 0 0"/>'
         f'<frame pos="0 0 1" euler="0 0 90"><joint axis="1 0 0" pos="0 2 0"/></frame></body>',
@@ -120,7 +123,10 @@ MODELS = {
         f'<body><joint limited="true" range="0 1"/><joint limited="false" range="0 1"/><joint/>{GEOM}</body>',
         '<compiler autolimits="false"/>',
     ),
-    "infinite_ranges": (f'<body><joint type="slide" range="-inf 1"/><joint type="slide" range="0 inf"/>{GEOM}</body>', ""),
+    "infinite_ranges": (
+        f'<body><joint type="slide" range="-inf 1"/><joint type="slide" range="0 inf"/>{GEOM}</body>',
+        "",
+    ),
     "actuator_force_ranges": (
         f'<body><joint actuatorfrcrange="-3 5"/><joint actuatorfrclimited="false" actuatorfrcrange="-3 5"/><joint/>{GEOM}</body>',
         "",
@@ -146,7 +152,10 @@ MODELS = {
         "",
     ),
     "one_replica_is_renamed_too": ('<replicate count="1"><body name="a"/></replicate>', ""),
-    "free_replicas": (f'<replicate count="3" offset="0 0 1" euler="0 0 45"><body pos="1 0 0"><freejoint/>{GEOM}</body></replicate>', ""),
+    "free_replicas": (
+        f'<replicate count="3" offset="0 0 1" euler="0 0 45"><body pos="1 0 0"><freejoint/>{GEOM}</body></replicate>',
+        "",
+    ),
     "a_replica_gives_a_childclass": (
         f'<replicate count="2" childclass="k"><body><joint/>{GEOM}</body></replicate>',
         '<default><default class="k"><joint axis="1 0 0"/></default></default>',
@@ -185,8 +194,11 @@ MODELS = {
         "",
     ),
     "several_worldbodies": (f'<body name="a"/></worldbody><worldbody><body name="b"><joint/>{GEOM}</body>', ""),
-    "a_body_and_its_joint_and_site_share_a_name": (f'<body name="a"><joint name="a"/><site name="a"/>{GEOM}</body>', ""),
-}  # fmt: skip
+    "a_body_and_its_joint_and_site_share_a_name": (
+        f'<body name="a"><joint name="a"/><site name="a"/>{GEOM}</body>',
+        "",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -47,7 +47,9 @@ def test_a_robot_has_the_bodies_and_joints_of_its_reference(entry: corpus.Entry)
     assert (chain.nq, chain.nv) == (reference["nq"], entry["dof"])
     for name, info in reference["joint_info"].items():
         joint = chain.robot.joint(name)
-        assert joint.type in TYPES[info["type"]] and joint.child == info["body"] or chain.robot.link(joint.child).hidden
+        assert (joint.type in TYPES[info["type"]] and joint.child == info["body"]) or chain.robot.link(
+            joint.child
+        ).hidden
         if joint.axes:
             assert joint.axes[0].reference == pytest.approx(info.get("qpos0", 0.0), abs=1e-11)
 

@@ -100,12 +100,27 @@ def test_a_model_that_is_not_attached_need_not_be_there() -> None:
 
 
 REFUSED = {  # name: (content of the worldbody, assets, line, words)
-    "included_twice": ('<include file="a.xml"/>\n<include file="./a.xml"/>', {"a.xml": b"<x><site/></x>"}, 2, ["a.xml", "once"]),
-    "including_itself": ('<include file="a.xml"/>', {"a.xml": b'<x>\n\n<include file="a.xml"/></x>'}, 3, ["a.xml", "once"]),
+    "included_twice": (
+        '<include file="a.xml"/>\n<include file="./a.xml"/>',
+        {"a.xml": b"<x><site/></x>"},
+        2,
+        ["a.xml", "once"],
+    ),
+    "including_itself": (
+        '<include file="a.xml"/>',
+        {"a.xml": b'<x>\n\n<include file="a.xml"/></x>'},
+        3,
+        ["a.xml", "once"],
+    ),
     "nothing_included": ('\n<include file="a.xml"/>', {"a.xml": b"<x>text</x>"}, 2, ["a.xml", "no element"]),
     "not_there": ('\n<include file="dir/a.xml"/>', {}, 2, ["dir/a.xml", "assets"]),
     "ambiguous": ('<include file="a.xml"/>', {"b/a.xml": b"<x/>", "c/a.xml": b"<x/>"}, 1, ["b/a.xml", "c/a.xml"]),
-    "children_of_an_include": ('<include file="a.xml"><body/></include>', {"a.xml": b"<x><body/></x>"}, 1, ["children"]),
+    "children_of_an_include": (
+        '<include file="a.xml"><body/></include>',
+        {"a.xml": b"<x><body/></x>"},
+        1,
+        ["children"],
+    ),
     "not_xml": ('<include file="a.xml"/>', {"a.xml": b"<x>\n<body>"}, 2, ["a.xml", "XML"]),
     "an_error_in_an_include": ('<include file="a.xml"/>', {"a.xml": b"<x>\n<body pos='1'/></x>"}, 2, ["a.xml", "pos"]),
     "attached_without_a_prefix": ('<attach model="kid"/>', {"kid.xml": KID}, 1, ["prefix"]),
@@ -115,12 +130,27 @@ REFUSED = {  # name: (content of the worldbody, assets, line, words)
     "an_unknown_frame": ('<attach model="kid" frame="A" prefix="x_"/>', {"kid.xml": KID}, 1, ["frame 'A'", "'kid'"]),
     "both_body_and_frame": ('<attach model="kid" body="A" frame="F" prefix="x_"/>', {"kid.xml": KID}, 1, ["both"]),
     "a_body_that_comes_later": ('<attach body="a" prefix="x_"/><body name="a"/>', {}, 1, ["'a'", "so far"]),
-    "a_body_inside_of_itself": ('<body name="a">\n<attach body="a" prefix="x_"/></body>', {}, 2, ["'a'", "inside itself"]),
+    "a_body_inside_of_itself": (
+        '<body name="a">\n<attach body="a" prefix="x_"/></body>',
+        {},
+        2,
+        ["'a'", "inside itself"],
+    ),
     "the_world_in_itself": ('\n<attach body="world" prefix="x_"/>', {}, 2, ["'world'", "inside itself"]),
-    "a_name_used_already": ('<body name="x_A"/>\n<attach model="kid" body="A" prefix="x_"/>', {"kid.xml": KID}, 6, ["x_A"]),
-    "a_free_body_below_another": ('<body><attach model="kid" body="C" prefix="x_"/></body>', {"kid.xml": KID}, 9, ["free"]),
+    "a_name_used_already": (
+        '<body name="x_A"/>\n<attach model="kid" body="A" prefix="x_"/>',
+        {"kid.xml": KID},
+        6,
+        ["x_A"],
+    ),
+    "a_free_body_below_another": (
+        '<body><attach model="kid" body="C" prefix="x_"/></body>',
+        {"kid.xml": KID},
+        9,
+        ["free"],
+    ),
     "a_model_that_is_urdf": ('<attach model="kid" prefix="x_"/>', {"kid.xml": b"<robot/>"}, 1, ["kid.xml", "URDF"]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -133,8 +163,10 @@ def test_what_can_not_be_included_or_attached_is_refused_with_its_line(name: str
 
 
 def test_models_that_attach_each_other_are_refused() -> None:
-    a, b = (world(f'<attach model="{other}" prefix="x_"/>', f'<asset><model name="{other}" file="{other}.xml"/></asset>')
-            for other in "ba")  # fmt: skip
+    a, b = (
+        world(f'<attach model="{other}" prefix="x_"/>', f'<asset><model name="{other}" file="{other}.xml"/></asset>')
+        for other in "ba"
+    )
     with pytest.raises(ParseError, match=r"cycle of models: .*b\.xml -> a\.xml -> b\.xml"):
         parse_mjcf(a, assets={"a.xml": a.encode(), "b.xml": b.encode()}, source="a.xml")
 
@@ -158,14 +190,15 @@ def test_a_long_chain_of_models_is_refused() -> None:
     [
         '<replicate count="40000"><body name="a"><site name="b"/></body></replicate>',
         '<replicate count="300"><replicate count="300"><body/></replicate></replicate>',
-        '<body name="0"/>' + "".join(
+        '<body name="0"/>'
+        + "".join(
             f'<frame name="{k + 1}"><attach {"frame" if k else "body"}="{k}" prefix="x{k}"/>'
             f'<attach {"frame" if k else "body"}="{k}" prefix="y{k}"/></frame>'
             for k in range(60)
         ),
     ],
     ids=["wide", "nested", "doubling"],
-)  # fmt: skip
+)
 def test_copies_of_copies_have_a_bound(content: str) -> None:
     with pytest.raises(ParseError, match="more than"):
         parse_mjcf(world(content))

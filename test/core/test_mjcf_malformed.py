@@ -77,9 +77,17 @@ REFUSED = {  # name: (content of the worldbody, sections before it, line, words)
     "class_defined_twice": ("", '<default>\n<default class="a"/>\n<default class="a"/></default>', 3, ["'a'", "twice"]),
     "class_called_main": ("", '<default>\n<default class="main"/></default>', 2, ["'main'", "twice"]),
     "top_class_called_as_another": (
-        "", '<default><default class="a"/></default>\n<default class="a"/>', 2, ["'a'", "twice"],
+        "",
+        '<default><default class="a"/></default>\n<default class="a"/>',
+        2,
+        ["'a'", "twice"],
     ),
-    "unknown_childclass": ('\n<body childclass="gost"/>', '<default><default class="ghost"/></default>', 2, ["'ghost'"]),
+    "unknown_childclass": (
+        '\n<body childclass="gost"/>',
+        '<default><default class="ghost"/></default>',
+        2,
+        ["'ghost'"],
+    ),
     "empty_class": ('<body>\n<joint class=""/></body>', "", 2, ["''"]),
     "unknown_class_of_a_site": ('\n<site name="s" class="a"/>', "", 2, ["'a'"]),
     "error_in_a_class": ("<body><joint/></body>", '<default>\n<joint axis="1 0"/></default>', 2, ["axis", "3 numbers"]),
@@ -93,7 +101,10 @@ REFUSED = {  # name: (content of the worldbody, sections before it, line, words)
     "range_of_one": ('<body>\n<joint range="1"/></body>', "", 2, ["range", "2 numbers"]),
     "range_of_zero_width": ('<body>\n<joint name="j" limited="true"/></body>', "", 2, ["range", "'j'"]),
     "force_range_swapped": (
-        '<body>\n<joint name="j" actuatorfrclimited="true" actuatorfrcrange="1 -1"/></body>', "", 2, ["frcrange", "'j'"],
+        '<body>\n<joint name="j" actuatorfrclimited="true" actuatorfrcrange="1 -1"/></body>',
+        "",
+        2,
+        ["frcrange", "'j'"],
     ),
     "free_and_another_joint": ("<body><freejoint/>\n<joint/></body>", "", 1, ["free", "alone"]),
     "seven_hinges": ("\n<body>" + "<joint/>" * 7 + "</body>", "", 2, ["7 degrees"]),
@@ -105,7 +116,12 @@ REFUSED = {  # name: (content of the worldbody, sections before it, line, words)
     "duplicate_by_replication": ('<body name="a0"/>\n<replicate count="1"><body name="a"/></replicate>', "", 2, ["a0"]),
     "site_by_pos_and_ends": ('\n<site name="s" pos="0 0 0" fromto="0 0 0 0 0 1"/>', "", 2, ["pos", "fromto"]),
     "site_of_one_end": ('\n<site name="s" fromto="0 0 1 0 0 1"/>', "", 2, ["fromto", "same point"]),
-    "joint_to_be_replicated": ('<body><replicate count="2"><frame>\n<joint/></frame></replicate></body>', "", 2, ["replicate"]),
+    "joint_to_be_replicated": (
+        '<body><replicate count="2"><frame>\n<joint/></frame></replicate></body>',
+        "",
+        2,
+        ["replicate"],
+    ),
     "replicate_without_count": ("\n<replicate/>", "", 2, ["count"]),
     "replicate_half": ('\n<replicate count="1.5"/>', "", 2, ["count"]),
     "replicate_with_a_pose": ('\n<replicate count="2" pos="1 0 0"/>', "", 2, ["pos"]),
@@ -113,7 +129,7 @@ REFUSED = {  # name: (content of the worldbody, sections before it, line, words)
     "scaled_frame": ('\n<frame scale="2"/>', "", 2, ["scale"]),
     "alignfree": (f"<body name='a'>\n<freejoint/>{GEOM}</body>", '<compiler alignfree="true"/>', 2, ["'a'", "align"]),
     "aligned_free_joint": (f'<body name="a">\n<freejoint align="true"/>{GEOM}</body>', "", 2, ["'a'", "align"]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)
