@@ -33,7 +33,7 @@ with warnings.catch_warnings():  # what ROS imports at the first message type wa
 REPOSITORY = Path(__file__).parents[2]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 BEST_EFFORT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
-PATIENCE = 100.0  # [s]; a node imports torch and may compile its kernels, on a machine that others use too
+PATIENCE = 150.0  # [s]; a node imports torch and may compile its kernels, on a machine that others use too
 
 _numbers = itertools.count()
 
