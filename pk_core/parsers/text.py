@@ -1,4 +1,8 @@
-"""Bytes or text of a description, in whatever encoding, to plain text without its XML declaration."""
+"""Bytes or text of a description, in whatever encoding, to plain text without its XML declaration.
+
+lxml could decode bytes by itself, but lines are counted in the text, `str` may declare any encoding, and libxml2
+refuses two usual slips: US-ASCII that is UTF-8, and `<?xml version="0.0"?>`.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +25,11 @@ _DECLARED_ENCODING = re.compile(rb"""\s*<\?xml\s[^>]*?encoding\s*=\s*["']([A-Za-
 # Python knows more codecs than are encodings of text (rot13, idna, unicode_escape): only these may be named by a file.
 _TEXT_ENCODINGS = re.compile(r"utf|iso8859|latin|ascii|cp\d|koi8|mac|gb|big5|euc|shift_jis|hz|johab|tis|kz|ptcp")
 _ALL_OF_ASCII = {"ascii": "utf-8"}  # UTF-8 holds US-ASCII, and such files often have a stray accent in a comment
-_NEWLINE = re.compile(r"\r\n|\r|\n")
+_NO_CHARACTER = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # in XML 1.0
 
 
 def decode(data: str | bytes, source: str = "") -> str:
-    """Give the text of a description, its byte order mark and XML declaration removed, its lines kept.
+    """Give the text of a description, its byte order mark and XML declaration removed, its lines kept and ended by LF.
 
     Args:
         data: text, whatever encoding it declares; or bytes in the encoding that their byte order mark or declaration
@@ -33,30 +37,34 @@ def decode(data: str | bytes, source: str = "") -> str:
         source: name of the file, for errors.
 
     Raises:
-        ParseError: empty, or not text in its encoding.
+        ParseError: empty, not text in its encoding, or with characters that XML does not allow.
         TypeError: neither text nor bytes.
     """
     if isinstance(data, (bytes, bytearray, memoryview)):
         data = _decode_bytes(bytes(data), source)
     if not isinstance(data, str):
         raise TypeError(f"a description is str or bytes, not {type(data).__name__}")
-    text = data.removeprefix("\ufeff")
-    if not text.strip():
+    text = _with_lf(data.lstrip("\ufeff"))
+    if not text or text.isspace():
         raise ParseError("empty: a description is an XML document", source=source)
-    _refuse_surrogates(text, source)
+    _refuse_no_characters(text, source)
     return _without_declaration(text)
 
 
 def line_at(text: str, position: int) -> int:
-    """Give the line number, from 1, of a position in a text; line ends are LF, CR LF or CR."""
-    return sum(1 for _ in _NEWLINE.finditer(text, 0, position)) + 1
+    """Give the line number, from 1, of a position in a text whose lines end with LF."""
+    return text.count("\n", 0, position) + 1
+
+
+def _with_lf(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _without_declaration(text: str) -> str:
     # Its version and encoding say nothing that matters any more (bullet3 writes version="0.0"), and blanks before it,
-    # usual in Python strings, are harmless. Blanks in its place keep the line and column numbers.
+    # usual in Python strings, are harmless. A blank in its place makes a second one an error.
     match = _DECLARATION.match(text)
-    return text if match is None else re.sub(r"[^\r\n]", " ", match.group()) + text[match.end() :]
+    return text if match is None else " " + "\n" * match.group().count("\n") + text[match.end() :]
 
 
 def _decode_bytes(data: bytes, source: str) -> str:
@@ -64,7 +72,7 @@ def _decode_bytes(data: bytes, source: str) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        before = data[: error.start].decode(encoding, errors="replace")
+        before = _with_lf(data[: error.start].decode(encoding, errors="replace"))
         found = f"byte 0x{data[error.start]:02x}" if error.start < len(data) else "the end"
         reason = f"not {encoding} text: {found} ({error.reason})"
         raise ParseError(reason, line=line_at(before, len(before)), source=source) from None
@@ -88,9 +96,8 @@ def _encoding_of(data: bytes, source: str) -> str:
     return "utf-8" if known.startswith(("utf-16", "utf-32")) else _ALL_OF_ASCII.get(known, known)
 
 
-def _refuse_surrogates(text: str, source: str) -> None:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        found = f"U+{ord(text[error.start]):04X} is half of a character"
-        raise ParseError(f"not text: {found}", line=line_at(text, error.start), source=source) from None
+def _refuse_no_characters(text: str, source: str) -> None:
+    found = _NO_CHARACTER.search(text)
+    if found is not None:
+        reason = f"not text: U+{ord(found.group()):04X} is no character of XML"
+        raise ParseError(reason, line=line_at(text, found.start()), source=source)

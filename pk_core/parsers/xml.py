@@ -1,28 +1,37 @@
 """XML text to a tree of plain elements, each with its line and its file: the reading that all formats share.
 
-The parser is the expat of Python's own library. lxml would not do: its libxml2 (2.14 was tried) stops at 2048 nested
-elements whatever its options, and MJCF nests a body for each link of an arm; its line numbers are wrong above 65535;
-and it refuses the undeclared prefixes of many a robot's `<sensor:camera>`.
+lxml reads, as events (its target interface): no second tree is built, and libxml2 does not stop at 2048 nested
+elements, which an arm in MJCF may pass. Two things its events don't tell: in which line an element begins, and how its
+names were written, prefixes included. Both are looked up in the text: its next start tag is that of the next event.
 
-What an attacker may send: a document that declares an entity or a default attribute is refused at the declaration, so
-nothing expands; expat opens no file and no connection; depth and number of elements are bounded; nothing here recurses.
+What an attacker may send: a document type that declares something is refused before lxml sees it, so nothing expands;
+no file and no connection is opened; depth and number of elements are bounded; nothing here recurses.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from sys import intern
 from typing import Final
-from xml.parsers import expat
+
+from lxml import etree
 
 from ..errors import ParseError
-from .text import decode
+from .markup import (
+    attributes_as_written,
+    has_prefixed_attributes,
+    missing_declarations,
+    refuse_declarations,
+    start_tags,
+    unfinished_markup,
+)
+from .text import decode, line_at
 
 MAX_DEPTH: Final = 20_000
-MAX_ELEMENTS: Final = 500_000  # about 200 MB
+MAX_ELEMENTS: Final = 500_000  # about 300 MB
 
-_ENTITY = re.compile(r"""[&%](?!(?:amp|lt|gt|quot|apos);)[^\s#&%;<>"']+;""")
+_CHUNK: Final = 1 << 18  # characters handed to lxml at a time: it copies them
 
 
 @dataclass(eq=False, repr=False)
@@ -107,83 +116,111 @@ def parse_xml(data: str | bytes, *, source: str = "") -> Element:
         ParseError: not well-formed, in a wrong encoding, too deep or too large, or it declares entities.
     """
     text = decode(data, source)
+    refuse_declarations(text, source)
     builder = _Builder(text, source)
+    parser = etree.XMLParser(
+        target=builder, encoding="utf-8", huge_tree=True, resolve_entities=False, no_network=True, load_dtd=False
+    )
     try:
-        builder.parser.Parse(text, True)
-    except expat.ExpatError as error:
-        raise builder.explain(error) from None
-    assert builder.root is not None, "expat reports a document without an element"
+        for chunk in builder.chunks():
+            parser.feed(chunk.encode())
+            builder.refuse_errors(parser.feed_error_log)
+        parser.close()
+    except etree.XMLSyntaxError as error:
+        builder.refuse_errors(parser.feed_error_log)
+        raise builder.explain(error.msg, error.lineno, 0) from None
+    builder.refuse_errors(parser.feed_error_log)
+    assert builder.root is not None, "lxml reports a document without an element"
     return builder.root
 
 
-@dataclass
 class _Builder:
-    """Collects the events of expat into a tree."""
+    """Collects the events of lxml into a tree."""
 
-    document: str
-    source: str
-    root: Element | None = None
-    open: list[Element] = field(default_factory=list)
-    texts: list[list[str]] = field(default_factory=list)
-    count: int = 0
+    def __init__(self, document: str, source: str) -> None:
+        self.document = document
+        self.source = source
+        self.root: Element | None = None
+        self.open: list[Element] = []
+        self.texts: list[list[str]] = []  # of the open elements
+        self.count = 0
+        self.start_tags = start_tags(document)
+        self.position = 0  # of the last start tag
+        self.line = 1
+        self.has_prefixed_attributes = has_prefixed_attributes(document)
+        self.declarations_at, self.declarations = missing_declarations(document)
 
-    def __post_init__(self) -> None:
-        self.parser = parser = expat.ParserCreate()
-        parser.buffer_text = True
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
-        parser.EndDoctypeDeclHandler = self._end_doctype
-        parser.EntityDeclHandler = self._refuse_entity
-        parser.AttlistDeclHandler = self._refuse_default
+    def chunks(self) -> Iterator[str]:
+        """Give the document piece by piece, with a declaration in its root of each prefix that has none."""
+        text = self.document
+        if self.declarations:
+            text = text[: self.declarations_at] + self.declarations + text[self.declarations_at :]
+        for begin in range(0, len(text), _CHUNK):
+            yield text[begin : begin + _CHUNK]
 
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        self.count += 1
-        if len(self.open) >= MAX_DEPTH:
-            raise self._error(f"elements nested deeper than {MAX_DEPTH}")
-        if self.count > MAX_ELEMENTS:
-            raise self._error(f"more than {MAX_ELEMENTS} elements")
-        element = Element(tag, attributes, self.parser.CurrentLineNumber, self.source, [], "")
+    def start(self, _tag: str, attributes: Mapping[str, str], namespaces: Mapping[str, str]) -> None:
+        match = next(self.start_tags)
+        position = match.start()
+        self.line += self.document.count("\n", self.position, position)
+        self.position = position
+        if namespaces or self.has_prefixed_attributes:
+            attributes = attributes_as_written(self.document, match.end(), attributes, namespaces)
+        element = Element(intern(match[1]), attributes or {}, self.line, self.source, [], "")
         if self.open:
             self.open[-1].children.append(element)
         else:
             self.root = element
         self.open.append(element)
         self.texts.append([])
+        self.count += 1
+        if self.count > MAX_ELEMENTS or len(self.open) > MAX_DEPTH:
+            raise self._too_large()
 
-    def _end(self, _tag: str) -> None:
+    def end(self, _tag: str) -> None:
         self.open.pop().text = "".join(self.texts.pop())
 
-    def _characters(self, text: str) -> None:
+    def data(self, text: str) -> None:
         self.texts[-1].append(text)
 
-    def _end_doctype(self) -> None:
-        # With a document type expat would drop an entity that it does not know without a word.
-        entity = _ENTITY.search(self.document)
-        if entity is not None:
-            raise self._error(f"entity {entity.group()!r}: entities are refused, except &amp; &lt; &gt; &quot; &apos;")
+    def close(self) -> None:
+        """Do what lxml asks for at the end and after errors: nothing."""
 
-    def _refuse_entity(self, name: str, *_: object) -> None:
-        raise self._error(f"the document type declares entity {name!r}: entities are refused")
+    def _too_large(self) -> ParseError:
+        what = f"more than {MAX_ELEMENTS} elements"
+        if len(self.open) > MAX_DEPTH:
+            what = f"elements nested deeper than {MAX_DEPTH}"
+        return ParseError(what, line=self.line, source=self.source)
 
-    def _refuse_default(self, element: str, attribute: str, *_: object) -> None:
-        raise self._error(f"the document type declares attribute {attribute!r} of <{element}>: write it there")
+    def refuse_errors(self, log: etree._ListErrorLog) -> None:
+        """Raise the first error that lxml logged.
 
-    def _error(self, message: str) -> ParseError:
-        return ParseError(message, line=self.parser.CurrentLineNumber, source=self.source)
+        It raises only some of them by itself: after an error of namespaces libxml2 reads on, and may miss others.
+        """
+        error = next(iter(log.filter_from_errors()), None)
+        if error is not None:
+            raise self.explain(_abridged(error.message.partition("\n")[0]), error.line, error.column)
 
-    def explain(self, error: expat.ExpatError) -> ParseError:
+    def explain(self, reason: str, line: int, column: int) -> ParseError:
         """Say what is wrong with the XML, which text is there and which element is open."""
-        reason = expat.ErrorString(error.code).removeprefix("not well-formed ").strip("()")
-        there = self.document.encode()[self.parser.ErrorByteIndex :][:40].decode(errors="ignore").partition("\n")[0]
-        near = f" at {there!r}" if there else ""
+        near = self._near(line, column)
+        unfinished = unfinished_markup(self.document, self.position)
+        if unfinished is not None and line == line_at(self.document, len(self.document)):
+            line = line_at(self.document, unfinished)
+            near = self.document[unfinished : unfinished + 60].partition("\n")[0]
         if self.open:
-            context = f"; inside <{self.open[-1].label}> opened in line {self.open[-1].line}"
+            context = f"inside <{self.open[-1].label}> opened in line {self.open[-1].line}"
         elif self.root is not None:
-            context = f"; after the end of <{self.root.label}>"
+            context = f"after the end of <{self.root.label}>"
         else:
-            context = f"; an XML document begins with <, this one with {_abridged(self.document.lstrip(), 40)!r}"
-        return ParseError(f"not well-formed XML: {reason}{near}{context}", line=error.lineno, source=self.source)
+            context = f"an XML document begins with <, this one with {_abridged(self.document.lstrip(), 40)!r}"
+        there = f" near {near!r}" if near else ""
+        return ParseError(f"not well-formed XML: {reason}{there}; {context}", line=line, source=self.source)
+
+    def _near(self, line: int, column: int) -> str:
+        if self.declarations and line == line_at(self.document, self.declarations_at):
+            column -= len(self.declarations)
+        text = self.document.split("\n", line)[line - 1]
+        return text[max(0, column - 40) : max(0, column) + 20].strip()
 
 
 def _other_case(name: str, names: dict[str, str]) -> str:

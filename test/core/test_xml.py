@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 import time
+import tracemalloc
+from pathlib import Path
+from xml.parsers import expat
 
 import pytest
 
 from pk_core.errors import ParseError
 from pk_core.parsers.numbers import number, numbers, vector
 from pk_core.parsers.xml import MAX_DEPTH, MAX_ELEMENTS, Element, parse_xml
+
+ROBOTS = sorted((Path(__file__).parents[1] / "data" / "robots").glob("*"))
 
 
 def attribute(text: str) -> Element:
@@ -110,13 +116,13 @@ def test_the_line_of_an_element_is_that_of_its_opening_bracket() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("<r>\n<a>\n</r>", 3, ["mismatched tag", "inside <a> opened in line 2"]),
-        ("<r>\n<a", 2, ["unclosed token", "'<a'"]),
+        ("<r>\n<a>\n</r>", 3, ["tag mismatch", "inside <a> opened in line 2"]),
+        ("<r>\n<a", 2, ["end of Start Tag a", "'<a'"]),
         ("<r>\n<!-- ", 2, ["inside <r>"]),
-        ('<r>\n<a b="1" b="2"/></r>', 2, ["duplicate attribute"]),
-        ("<r>\n<a b=1/></r>", 2, ["invalid token"]),
-        ("<r>\n&nbsp;</r>", 2, ["undefined entity"]),
-        ("<r/>\n<s/>", 2, ["junk after document element", "<s/>"]),
+        ('<r>\n<a b="1" b="2"/></r>', 2, ["Attribute b redefined"]),
+        ("<r>\n<a b=1/></r>", 2, ["AttValue", "<a b=1/>"]),
+        ("<r>\n&nbsp;</r>", 2, ["Entity 'nbsp' not defined"]),
+        ("<r/>\n<s/>", 2, ["Extra content at the end", "<s/>", "after the end of <r>"]),
         ("robots/panda.urdf", 1, ["begins with <", "'robots/panda.urdf'"]),
     ],
 )
@@ -142,21 +148,97 @@ def test_entities_are_refused(text: str) -> None:
         parse_xml(text)
 
 
-def test_attribute_defaults_of_a_document_type_are_refused() -> None:
-    with pytest.raises(ParseError, match="attribute 'a' of <r>"):
-        parse_xml('<!DOCTYPE r [<!ATTLIST r a CDATA "1">]><r/>')
+@pytest.mark.parametrize(
+    ("declaration", "words"),
+    [
+        ('<!ENTITY a "b">', "entity 'a'"),
+        ('<!ENTITY % p "b">', "entity 'p'"),
+        ('<!ATTLIST r a CDATA "1">', "attributes of 'r'"),
+        ("<!ELEMENT r ANY>", "element 'r'"),
+        ('<!NOTATION n SYSTEM "<a">', "notation 'n'"),
+    ],
+)
+def test_what_a_document_type_declares_is_refused_by_name_and_line(declaration: str, words: str) -> None:
+    with pytest.raises(ParseError, match=f"line 3: the document type declares {words}"):
+        parse_xml(f"<!-- a -->\n<!DOCTYPE r [\n{declaration}]><r/>")
 
 
 def test_a_document_type_without_declarations_is_harmless_and_its_file_is_not_read() -> None:
     assert parse_xml('<!DOCTYPE r SYSTEM "file:///nowhere/x.dtd"><r>&amp;&#65;&#x42;</r>').text == "&AB"
 
 
+ODD = """<?xml version="1.0"?>
+<!-- <no> -->
+<!DOCTYPE robot SYSTEM "<no" >
+<?pi <no> ?><robot
+  name = "ü" a='>"' > text <![CDATA[ <no/> ]]>
+  <!-- <no a="'"> --><sensor:camera  sensor:a="1"/><手 b="&#13;&#10;\t
+  &lt;"></手
+  ><a></a >&amp;\r\n<b\r/>\r<c/>]]&gt;</robot><!-- end --> <?pi?>
+"""
+
+
+@pytest.mark.parametrize("data", [ODD, *ROBOTS], ids=lambda data: getattr(data, "name", "odd"))
+def test_elements_are_those_that_expat_finds_where_it_finds_them(data: str | Path) -> None:
+    text = data if isinstance(data, str) else data.read_text(encoding="utf-8")
+    found = [(element.tag, element.attributes, element.line) for element in parse_xml(text).walk()]
+    parser = expat.ParserCreate()
+    expected: list[tuple[str, dict[str, str], int]] = []
+    parser.StartElementHandler = lambda tag, attributes: expected.append((tag, attributes, parser.CurrentLineNumber))
+    parser.Parse(text, True)
+    assert found == expected
+
+
+def test_a_document_is_read_in_pieces_as_in_one() -> None:
+    tail = "<p:a b='手'/>手\n" * 100_000
+    root = parse_xml(f"<r>{tail}</r>")
+    assert [child.line for child in root.children] == list(range(1, 100_001))
+    assert root.text == "手\n" * 100_000
+    assert all(child.attributes == {"b": "手"} for child in root.children)
+    with pytest.raises(ParseError) as caught:
+        parse_xml(f"<r>{tail}</q>")
+    assert caught.value.line == 100_001
+
+
+@pytest.mark.parametrize("start", ["<!-- a", "<![CDATA[ a", "<?pi a"])
+def test_what_is_opened_and_never_closed_is_refused_where_it_begins(start: str) -> None:
+    with pytest.raises(ParseError, match=rf"line 2: .*near '{re.escape(start)}'; inside <r>"):
+        parse_xml(f"<r>\n{start}\n<b/>\n\n</r>")
+
+
+@pytest.mark.parametrize("text", ["￾<r/>", "<r>\0</r>", "<r a='\x0b'/>", "<r>\x1b</r>"])
+def test_characters_that_xml_does_not_have_are_refused(text: str) -> None:
+    with pytest.raises(ParseError, match=r"line 1: not text: U\+\w{4} is no character of XML"):
+        parse_xml(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["<r>" + "<!--" * 300_000, "<r>" + "<![CDATA[" * 300_000, "<!DOCTYPE'" * 300_000, "<r " * 300_000]
+)
+def test_what_never_ends_is_refused_in_linear_time(text: str) -> None:
+    start = time.process_time()
+    with pytest.raises(ParseError) as caught:
+        parse_xml(text)
+    assert len(str(caught.value)) < 1000
+    assert time.process_time() - start < 5.0
+
+
+def test_the_elements_that_are_allowed_fit_in_half_a_gigabyte() -> None:
+    tracemalloc.start()
+    try:
+        parse_xml("<r>" + "<a name='n' xyz='1 2 3'/>\n" * 49_999 + "</r>")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak * MAX_ELEMENTS / 50_000 < 450e6
+
+
 def test_elements_may_be_nested_thousands_deep_but_not_without_end() -> None:
     depth = MAX_DEPTH - 1
     root = parse_xml("<r>" + "<a>" * depth + "</a>" * depth + "</r>")
     assert sum(1 for _ in root.walk()) == MAX_DEPTH
-    with pytest.raises(ParseError, match=f"nested deeper than {MAX_DEPTH}"):
-        parse_xml("<a>" * 200_000)
+    with pytest.raises(ParseError, match=f"line {MAX_DEPTH + 1}: elements nested deeper than {MAX_DEPTH}"):
+        parse_xml("<a>\n" * 200_000)
 
 
 def test_a_flood_of_elements_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,6 +259,56 @@ def test_text_in_many_pieces_is_joined_in_linear_time() -> None:
 def test_a_prefix_needs_no_declaration_and_stays_in_the_tag() -> None:
     root = parse_xml('<r xmlns="http://x"><sensor:camera/></r>')
     assert (root.tag, root.children[0].tag) == ("r", "sensor:camera")
+
+
+def test_names_and_namespaces_of_attributes_stay_as_written() -> None:
+    start = '<r b="1" xmlns:p="urn:a" p:b="2" q:b="3" xmlns="urn:b">'
+    root = parse_xml(f'{start}<p:s xmlns:p="urn:c" p:b="&lt;" xml:space="preserve"/></r>')
+    assert list(root.attributes.items()) == [
+        ("b", "1"),
+        ("xmlns:p", "urn:a"),
+        ("p:b", "2"),
+        ("q:b", "3"),
+        ("xmlns", "urn:b"),
+    ]
+    child = root.children[0]
+    assert (child.tag, child.attributes) == ("p:s", {"xmlns:p": "urn:c", "p:b": "<", "xml:space": "preserve"})
+
+
+@pytest.mark.parametrize("prefixes", [1, 50, 200])
+@pytest.mark.parametrize(
+    ("rest", "line", "words"),
+    [
+        ("</r>\n<s/>", 2, "Extra content"),
+        ("</r>\nx", 2, "Extra content"),
+        ("</s>", 1, "tag mismatch"),
+        ("\n<b", 2, "end of Start Tag b"),
+        ("", 1, "inside <r>"),
+        ("\n&amp</r>", 2, "';'"),
+    ],
+)
+def test_an_undeclared_prefix_hides_no_error(prefixes: int, rest: str, line: int, words: str) -> None:
+    with pytest.raises(ParseError, match=re.escape(words)) as caught:
+        parse_xml("<r>" + "<p:a/>" * prefixes + rest)
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<r>\n<a:b:c/></r>", "a:b:c"),
+        ('<r xmlns:p="urn:a" xmlns:q="urn:a">\n<a p:x="1" q:x="2"/></r>', "redefined"),
+        ("<r>\n<ä:b/></r>", "Namespace prefix ä"),
+    ],
+)
+def test_names_that_no_namespace_explains_are_refused(text: str, words: str) -> None:
+    with pytest.raises(ParseError, match=f"line 2: .*{words}"):
+        parse_xml(text)
+
+
+def test_hundreds_of_undeclared_prefixes_are_refused_by_name() -> None:
+    with pytest.raises(ParseError, match=r"line 1: .*Namespace prefix p100 "):
+        parse_xml("<r>" + "".join(f"<p{i}:a/>" for i in range(300)) + "</r>")
 
 
 def test_walk_visits_elements_in_the_order_of_the_document() -> None:
