@@ -17,6 +17,43 @@ from .xml import Element
 ORIENTATIONS: Final = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 _OWN: Final = ("name", "class")  # never inherited
 _WITH_CLASSES: Final = ("joint", "geom", "site", "equality", "mesh", "material")
+_NEVER_IN_CLASSES: Final = ("body", "frame", "freejoint", "inertial", "replicate", "attach", "worldbody")
+
+_POSE: Final = ("name", "pos", *ORIENTATIONS)
+KNOWN: Final[
+    dict[str, tuple[str, ...]]
+] = {  # the attributes of elements that place links, those of old versions included
+    "compiler": (
+        *(
+            "angle",
+            "eulerseq",
+            "autolimits",
+            "coordinate",
+            "alignfree",
+            "fusestatic",
+            "meshdir",
+            "assetdir",
+            "texturedir",
+        ),
+        *("boundmass", "boundinertia", "settotalmass", "balanceinertia", "inertiafromgeom", "inertiagrouprange"),
+        *("strippath", "fitaabb", "discardvisual", "usethread", "conflict", "passthrough"),
+        *("saveinertial", "savecompiled", "savecanonical", "convexhull", "exactmeshinertia"),
+    ),
+    "worldbody": (),
+    "body": (*_POSE, "childclass", "mocap", "gravcomp", "sleep", "simple", "fuse", "user"),
+    "frame": (*_POSE, "childclass", "scale", "scaling", "massscale"),
+    "site": (*_POSE, "class", "type", "mesh", "group", "fromto", "material", "size", "rgba", "user"),
+    "joint": (
+        *("name", "class", "type", "group", "pos", "axis", "ref", "range", "limited", "user"),
+        *("actuatorfrcrange", "actuatorfrclimited", "actuatorgravcomp", "actuatorforcerange", "actuatorforcelimited"),
+        *("springdamper", "springref", "springyield", "stiffness", "damping", "frictionloss", "armature", "margin"),
+        *("solreflimit", "solimplimit", "solreffriction", "solimpfriction"),
+    ),
+    "freejoint": ("name", "group", "align"),
+    "replicate": ("count", "sep", "offset", "euler", "childclass"),
+    "attach": ("model", "body", "frame", "prefix"),
+    "include": ("file",),
+}
 
 Values = dict[str, tuple[str, Element]]  # attribute -> its text, and the element that wrote it
 
@@ -121,7 +158,11 @@ def read_defaults(sections: Sequence[Element]) -> Defaults:
 def _add_own(section: Element, table: dict[str, Values]) -> None:
     for child in section.children:
         if child.tag in _WITH_CLASSES:
+            if child.tag in KNOWN:
+                refuse_unknown(child)
             table[child.tag] = _overlaid(table.get(child.tag, {}), child)
+        elif child.tag in _NEVER_IN_CLASSES:
+            raise child.error(f"<{child.tag}> has no default; valid: {', '.join(_WITH_CLASSES)} and what moves nothing")
         elif child.tag != "default":
             refuse_misspelt(child, (*_WITH_CLASSES, "default"))
 
@@ -143,8 +184,9 @@ def _overlaid(inherited: Mapping[str, tuple[str, Element]], element: Element) ->
     return {**inherited, **own}
 
 
-def refuse_unknown(element: Element, known: Collection[str]) -> None:
+def refuse_unknown(element: Element) -> None:
     """Refuse an attribute that MJCF does not have there: it may be meant to move a link, and would be ignored."""
+    known = KNOWN[element.tag]
     for name in element.attributes:
         if name not in known and ":" not in name and name != "xmlns":
             close = difflib.get_close_matches(name[:40].lower(), known, n=1)

@@ -20,13 +20,6 @@ Quaternion = tuple[float, float, float, float]
 
 _TINY: Final = 1e-14  # shorter vectors have no direction, as in MuJoCo
 
-_KNOWN: Final = (
-    *("angle", "eulerseq", "autolimits", "coordinate", "alignfree", "fusestatic", "meshdir", "assetdir", "texturedir"),
-    *("boundmass", "boundinertia", "settotalmass", "balanceinertia", "inertiafromgeom", "inertiagrouprange"),
-    *("strippath", "fitaabb", "discardvisual", "usethread", "conflict", "passthrough"),
-    *("saveinertial", "savecompiled", "savecanonical", "convexhull", "exactmeshinertia"),
-)
-
 
 @dataclass(frozen=True)
 class Compiler:
@@ -82,7 +75,7 @@ def read_compiler(sections: Sequence[Element]) -> Compiler:
     """
     values = reduce(lambda before, section: {**before, **Attributes.of(section).values}, sections, {})
     for section in sections:
-        refuse_unknown(section, _KNOWN)
+        refuse_unknown(section)
     if not sections:
         return Compiler()
     attributes = Attributes(sections[-1], values)

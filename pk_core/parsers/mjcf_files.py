@@ -108,7 +108,7 @@ class Files:
 
     def _included(self, element: Element, home: str, folder: str, included: set[str]) -> tuple[list[Element], str]:
         """Give the elements to stand in place of an `<include>`, and the folder of their file."""
-        refuse_unknown(element, ("file",))
+        refuse_unknown(element)
         if element.children:
             raise element.error("an <include> has no children; they would be ignored")
         data, path = self.open(element, home, folder)

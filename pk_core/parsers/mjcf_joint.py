@@ -17,12 +17,6 @@ _log = logging.getLogger(__name__)
 
 _TYPES: Final = ("hinge", "slide", "ball", "free")
 _TRI_STATE: Final = ("auto", "false", "true")
-_KNOWN: Final = (
-    *("name", "class", "type", "group", "pos", "axis", "ref", "range", "limited", "user"),
-    *("actuatorfrcrange", "actuatorfrclimited", "actuatorgravcomp", "actuatorforcerange", "actuatorforcelimited"),
-    *("springdamper", "springref", "springyield", "stiffness", "damping", "frictionloss", "armature", "margin"),
-    *("solreflimit", "solimplimit", "solreffriction", "solimpfriction"),
-)
 
 
 def read_joint(attributes: Attributes, compiler: Compiler) -> JointPart:
@@ -32,7 +26,7 @@ def read_joint(attributes: Attributes, compiler: Compiler) -> JointPart:
         ParseError: an unknown attribute or keyword, a zero axis, no numbers, limits in the wrong order.
     """
     element = attributes.element
-    refuse_unknown(element, _KNOWN)
+    refuse_unknown(element)
     kind = attributes.keyword("type", _TYPES, "hinge")
     name = element.get("name", "")
     if kind == "free":
@@ -56,7 +50,7 @@ def read_joint(attributes: Attributes, compiler: Compiler) -> JointPart:
 
 def read_freejoint(element: Element, compiler: Compiler) -> JointPart:
     """Read a `<freejoint>`, which no default class touches; raises ParseError."""
-    refuse_unknown(element, ("name", "group", "align"))
+    refuse_unknown(element)
     align = Attributes.of(element).keyword("align", _TRI_STATE, "auto")
     aligned = compiler.alignfree if align == "auto" else align == "true"
     return _free(element, element.get("name", ""), aligned, compiler)

@@ -114,7 +114,7 @@ def read_sections(root: Element, path: str, above: tuple[str, ...], budget: Budg
     defaults = read_defaults(root.all("default"))
     worldbodies = root.all("worldbody")
     for worldbody in worldbodies:
-        refuse_unknown(worldbody, ())
+        refuse_unknown(worldbody)
     return Model(
         name=root.get("model", ""),
         path=path,

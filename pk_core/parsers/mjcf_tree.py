@@ -21,12 +21,6 @@ from .xml import Element
 
 _log = logging.getLogger(__name__)
 
-_ORIENTED: Final = ("name", "childclass", "pos", "quat", "axisangle", "xyaxes", "zaxis", "euler")
-_IN_BODY: Final = (*_ORIENTED, "mocap", "gravcomp", "sleep", "simple", "fuse", "user")
-_IN_SITE: Final = (
-    *("name", "class", "type", "mesh", "group", "pos", "quat", "axisangle", "xyaxes", "zaxis", "euler", "fromto"),
-    *("material", "size", "rgba", "user"),
-)
 _RIDES_ALONG: Final = ("camera", "light", "plugin")
 
 
@@ -102,7 +96,7 @@ def _read_content(element: Element, place: _Place) -> None:
 
 
 def _body(element: Element, place: _Place) -> _Place:
-    refuse_unknown(element, _IN_BODY)
+    refuse_unknown(element)
     attributes = Attributes.of(element)
     pose = place.model.compiler.pose(attributes)
     body = Body(element, element.get("name", ""), pose, mocap=attributes.flag("mocap"))
@@ -110,7 +104,7 @@ def _body(element: Element, place: _Place) -> _Place:
 
 
 def _frame(element: Element, place: _Place) -> _Place:
-    refuse_unknown(element, (*_ORIENTED, "scale", "scaling", "massscale"))
+    refuse_unknown(element)
     attributes = Attributes.of(element)
     if any(factor != 1.0 for name in ("scale", "massscale") for factor in attributes.numbers(name, None, ())):
         raise element.error("scale and massscale of a <frame> are not supported; save the model scaled")
@@ -120,7 +114,7 @@ def _frame(element: Element, place: _Place) -> _Place:
 
 def _replicate(element: Element, place: _Place) -> _Place:
     """Make a group for each copy, all with the same content, which is read once."""
-    refuse_unknown(element, ("count", "sep", "offset", "euler", "childclass"))
+    refuse_unknown(element)
     attributes, compiler = Attributes.of(element), place.model.compiler
     count = attributes.numbers("count", 1)[0]
     if count != int(count) or not 1 <= count <= MAX_COPIES:
@@ -150,7 +144,7 @@ def _below(element: Element, place: _Place, part: Body | Group) -> _Place:
 
 
 def _attach(element: Element, place: _Place) -> None:
-    refuse_unknown(element, ("model", "body", "frame", "prefix"))
+    refuse_unknown(element)
     if "prefix" not in element.attributes:
         element.required("prefix")
     group = Group(element, "", prefix=element.get("prefix", ""))
@@ -211,7 +205,7 @@ def _refuse_joint(element: Element, place: _Place) -> None:
 
 def _site(element: Element, place: _Place) -> None:
     attributes = place.model.defaults.attributes(element, place.childclass)
-    refuse_unknown(element, _IN_SITE)
+    refuse_unknown(element)
     pose = read_pose(attributes, place.model.compiler)
     if element.get("name"):  # one without a name can't be asked for
         place.content.append(SitePart(element, element.required("name"), pose))
