@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -43,6 +44,13 @@ def test_the_embedded_robots_are_installed(installed: Path) -> None:
     robots = files_below(ROOT / "config", "*.urdf", "*.yaml")
     assert robots
     assert robots <= files_below(installed / "share/pk_ros/config", "*")
+
+
+def test_extras_that_messages_speak_of_exist(installed: Path) -> None:
+    [metadata] = installed.glob("pk-*.dist-info/METADATA")
+    extras = set(re.findall(r"^Provides-Extra: (.+)$", metadata.read_text(), re.MULTILINE))
+    spoken_of = {name for file in (ROOT / "pk_core").rglob("*.py") for name in re.findall(r"pk\[(\w+)\]", file.read_text())}
+    assert spoken_of == extras
 
 
 def test_the_version_is_that_of_the_ros_package(installed: Path) -> None:
