@@ -24,5 +24,4 @@ setup(
     ],
     install_requires=["torch>=2.4", "numpy>=1.26,<3", "lxml", "numba"],
     extras_require={"xacro": ["xacro>=2"]},
-    extras_require={"xacro": ["xacro"]},
 )
