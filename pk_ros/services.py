@@ -42,6 +42,7 @@ from .requests import (
 )
 from .served_model import ServedModel
 
+_TOLD = (pk.IKStatus.CONVERGED, pk.IKStatus.TIMEOUT, pk.IKStatus.INVALID_INPUT)  # any other is NOT_FOUND to a caller
 _ROWS_AT_ONCE = 4096  # configurations whose frames are all held in memory at a time
 
 
@@ -173,21 +174,31 @@ def _solve(
 
 
 def _ik_answer(names: tuple[str, ...], result: Any, solver_time: float) -> IKAnswer:
+    """Turn a result into an answer: only what converged has positions, the rest is NaN, for nobody to move to."""
     failed = int((~result.converged_any).sum())
-    status = array_from_tensor(result.status, np.uint8)
-    iterations = array_from_tensor(result.iterations, np.uint32).reshape(len(status), -1)
+    reasons = array_from_tensor(result.status, np.uint8)
+    iterations = array_from_tensor(result.iterations, np.uint32).reshape(len(reasons), -1)
+    positions = array_from_tensor(result.solutions, np.float64).copy()
+    positions[reasons != pk.IKStatus.CONVERGED] = np.nan
     return IKAnswer(
         joint_names=names,
-        positions=array_from_tensor(result.solutions, np.float64),
-        status=status,
+        positions=positions,
+        status=np.where(np.isin(reasons, _TOLD), reasons, np.uint8(pk.IKStatus.NOT_FOUND)),
         num_found=array_from_tensor(result.n_solutions, np.uint32),
         position_errors=array_from_tensor(result.position_error, np.float64),
         rotation_errors=array_from_tensor(result.rotation_error, np.float64),
-        iterations=np.broadcast_to(iterations, status.shape),
+        iterations=np.broadcast_to(iterations, reasons.shape),
         solver_time=solver_time,
         error_code=ErrorCode.NO_IK_SOLUTION if failed else ErrorCode.SUCCESS,
-        message=f"{failed} of {len(status)} targets did not converge" if failed else "",
+        message=_tell_failures(reasons[:, 0]) if failed else "",
     )
+
+
+def _tell_failures(reasons: np.ndarray) -> str:
+    """Say how many targets have no solution and why: the status of the solver, which a row does not tell."""
+    values, counts = np.unique(reasons[reasons != pk.IKStatus.CONVERGED], return_counts=True)
+    why = ", ".join(f"{count} {pk.IKStatus(int(value)).name}" for value, count in zip(values, counts))
+    return f"{counts.sum()} of {len(reasons)} targets did not converge: {why}"
 
 
 def _place_frame(model: ServedModel, joints: JointSnapshot, frame_id: str, base: str) -> np.ndarray:

@@ -171,6 +171,16 @@ def test_a_target_out_of_reach_is_not_called_solved_and_the_others_are(
     assert answer.positions.shape == (3, 1, 7)
 
 
+def test_a_target_without_a_solution_is_nan_and_not_found(model: ServedModel, unseen: JointSnapshot) -> None:
+    near, far = [0.4, 0.0, 0.4, 1.0, 0.0, 0.0, 0.0], [5.0, 0.0, 0.4, 1.0, 0.0, 0.0, 0.0]
+    answer = solve(model, unseen, target_array=[*near, *far])
+    assert answer.error_code == ErrorCode.NO_IK_SOLUTION
+    assert answer.status[:, 0].tolist() == [0, 1]
+    assert np.isfinite(answer.positions[0]).all() and np.isnan(answer.positions[1]).all()
+    assert answer.num_found.tolist() == [1, 0] and answer.position_errors[1, 0] > 1.0
+    assert "1 of 2 targets" in answer.message and "1 UNREACHABLE" in answer.message
+
+
 @pytest.mark.parametrize("row", [[np.nan] * 7, [0.3, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0], [np.inf, 0, 0, 0, 0, 0, 1]])
 def test_a_row_that_is_no_pose_is_invalid_input_and_the_others_are_solved(
     model: ServedModel, ready: JointSnapshot, oracle: Oracle, row: list[float]
