@@ -6,8 +6,9 @@ https://mujoco.readthedocs.io/en/stable/modeling.html#default-settings
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from .numbers import numbers
@@ -194,8 +195,16 @@ def refuse_unknown(element: Element) -> None:
             raise element.error(f"unknown attribute {name[:60]!r}{hint}")
 
 
-def refuse_misspelt(element: Element, known: Collection[str]) -> None:
+def refuse_misspelt(element: Element, known: tuple[str, ...]) -> None:
     """Refuse an element whose tag is a known one but for upper and lower case, or a letter."""
-    close = difflib.get_close_matches(element.tag[:40].lower(), known, n=1, cutoff=0.85)
-    if close and ":" not in element.tag:
-        raise element.error(f"unknown element; did you mean <{close[0]}>?")
+    meant = _meant(element.tag, known)
+    if meant:
+        raise element.error(f"unknown element; did you mean <{meant}>?")
+
+
+@lru_cache(maxsize=1024)
+def _meant(tag: str, known: tuple[str, ...]) -> str:
+    """Give the known tag that differs from this one in case or in a letter, "" if there is none."""
+    if ":" in tag or len(tag) > 20:
+        return ""
+    return next(iter(difflib.get_close_matches(tag.lower(), known, n=1, cutoff=0.85)), "")
