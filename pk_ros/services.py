@@ -51,7 +51,7 @@ class IKAnswer:
     """N targets, K solutions each, J joints. The arrays are empty where the request was refused.
 
     Attributes:
-        positions: (N, K, J) [rad] or [m].
+        positions: (N, K, J) [rad] or [m]; NaN unless the status is CONVERGED.
         status: (N, K) uint8, the constants of SolveIK.
         num_found: (N,) uint32.
         position_errors, rotation_errors: (N, K) [m], [rad].

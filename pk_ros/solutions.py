@@ -19,7 +19,7 @@ class IKSolutions:
 
     Attributes:
         joint_names: of the J columns.
-        positions: (N, K, J) [rad] or [m].
+        positions: (N, K, J) [rad] or [m]; NaN unless the status is CONVERGED.
         status: (N, K) uint8, the constants of SolveIK.Response.
         num_found: (N,) distinct solutions found.
         position_errors, rotation_errors: (N, K) [m], [rad].
