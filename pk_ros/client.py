@@ -119,14 +119,15 @@ class KinematicsClient:
             locked_joints: held at the seed.
             nearest: prefer the solution nearest to the seed.
             position_tolerance, rotation_tolerance, solve_timeout: [m], [rad], [s]; 0: the node's defaults.
-            timeout: longest wait [s]; None: the client's, and `solve_timeout` on top.
+            timeout: longest wait [s]; None: the client's, and on top `solve_timeout` and a millisecond for each target.
 
         Raises:
             ServiceUnavailable, ServiceTimeout, RequestRefused. Targets without a solution raise nothing: see `solved`.
         """
         request = SolveIK.Request(tip_link=tip_link, base_link=base_link)
         request.header.frame_id = frame_id
-        request.target_array = float64_field(pose_rows(targets))
+        rows = pose_rows(targets)
+        request.target_array = float64_field(rows)
         request.seed_joint_names = list(seed_joint_names)
         request.seeds = float64_field(np.asarray(() if seeds is None else seeds, dtype=np.float64))
         request.weights = float64_field(np.asarray(weights, dtype=np.float64))
@@ -136,7 +137,7 @@ class KinematicsClient:
         request.num_solutions, request.random_seed = num_solutions, random_seed
         nanoseconds = round(solve_timeout * 1e9)
         request.timeout.sec, request.timeout.nanosec = nanoseconds // 10**9, nanoseconds % 10**9
-        patience = self._timeout + solve_timeout if timeout is None else timeout
+        patience = self._timeout + solve_timeout + 1e-3 * len(rows) if timeout is None else timeout
         return read_solutions(self._call(self._solve_ik, request, patience), num_solutions)
 
     def compute_fk(

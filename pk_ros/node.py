@@ -246,6 +246,7 @@ class KinematicsNode(Node):
             position_tolerance=self._value("ik.position_tolerance"),
             rotation_tolerance=self._value("ik.rotation_tolerance"),
             timeout=self._value("ik.timeout"),
+            timeout_per_target=self._value("ik.timeout_per_target"),
         )
         answer = await self._off_thread(answer_ik, self._model, self._joints.snapshot(), request, defaults, arrived)
         self._count(answer.error_code)

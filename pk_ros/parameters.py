@@ -85,8 +85,14 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "ik.timeout",
         5.0,
-        "Time [s] from the arrival of a whole request to its answer, for requests that give 0.",
+        "Time [s] from the arrival of a request to its answer, for requests that give 0; ik.timeout_per_target is added.",
         range=(1e-3, 3600.0),
+    ),
+    Parameter(
+        "ik.timeout_per_target",
+        1e-3,
+        "Time [s] that each target of a request adds to ik.timeout.",
+        range=(0.0, 3600.0),
     ),
 )
 

@@ -53,6 +53,7 @@ class Defaults:
     position_tolerance: float = 1e-4
     rotation_tolerance: float = 1e-3
     timeout: float = 5.0
+    timeout_per_target: float = 1e-3
 
 
 def read_targets(request: Any) -> np.ndarray:
@@ -110,8 +111,9 @@ def _mid_range(serial: pk.SerialChain) -> np.ndarray:
     return middle
 
 
-def read_options(request: Any, defaults: Defaults, names: tuple[str, ...]) -> pk.IKOptions:
+def read_options(request: Any, defaults: Defaults, names: tuple[str, ...], n_targets: int) -> pk.IKOptions:
     """Read what the request asks of the solver; options it leaves alone are left alone here too."""
+    default_timeout = defaults.timeout + n_targets * defaults.timeout_per_target
     chosen: dict[str, Any] = {}
     if len(request.weights):
         chosen["weights"] = _weights(array_from_field(request.weights))
@@ -127,7 +129,7 @@ def read_options(request: Any, defaults: Defaults, names: tuple[str, ...]) -> pk
     return pk.IKOptions(
         position_tolerance=_positive("position_tolerance", request.position_tolerance, defaults.position_tolerance),
         rotation_tolerance=_positive("rotation_tolerance", request.rotation_tolerance, defaults.rotation_tolerance),
-        timeout=_positive("timeout", seconds(request.timeout), defaults.timeout),
+        timeout=_positive("timeout", seconds(request.timeout), default_timeout),
         random_seed=_signed(int(request.random_seed)),
         **chosen,
     )

@@ -153,7 +153,7 @@ def _solve(
     serial = model.serial(tip, base)
     names = tuple(serial.get_joint_parameter_names())
     seeds = read_seeds(request, serial, names, len(targets))
-    options = read_options(request, defaults, names)
+    options = read_options(request, defaults, names, len(targets))
     num_solutions = read_num_solutions(request)
     targets = move_rows(_place_frame(model, joints, request.header.frame_id, base), targets)
     if not len(targets):

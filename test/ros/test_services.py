@@ -375,6 +375,15 @@ def test_a_request_whose_time_is_over_is_not_solved(model: ServedModel, unseen: 
     assert answer.positions.size == 0
 
 
+def test_without_a_timeout_of_its_own_a_request_has_time_for_each_target(
+    model: ServedModel, unseen: JointSnapshot
+) -> None:
+    defaults = Defaults(timeout=1.0, timeout_per_target=0.1)
+    for n_targets, code in ((1, ErrorCode.TIMED_OUT), (10, ErrorCode.SUCCESS)):
+        request = ik_request(target_array=[0.4, 0.0, 0.4, 1.0, 0.0, 0.0, 0.0] * n_targets)
+        assert answer_ik(model, unseen, request, defaults, arrived=0.0, now=lambda: 1.5).error_code == code
+
+
 def test_a_timeout_ends_the_search_with_a_status_for_each_row(
     model: ServedModel, unseen: JointSnapshot, oracle: Oracle
 ) -> None:
