@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -187,8 +188,7 @@ def _result(
 ) -> IKResult:
     """Judge what is returned, in the dtype in which it is returned, by the forward kinematics of the chain."""
     q = _inside(torch.from_numpy(out.solutions[:, :k]), chain.dtype, bounds)
-    exact = TreeTensors.make(tree, torch.float64, torch.device("cpu"))
-    poses = kinematics.forward_kinematics(q.double(), exact)[0]
+    poses = kinematics.forward_kinematics(q.double(), _exact(tree))[0]
     flat = torch.cat([poses[..., :3, :3].flatten(-2), poses[..., :3, 3]], -1).numpy()
     errors = np.empty((*flat.shape[:2], 2))
     run_slices(judge_slice, len(flat), flat.size * 10, BLOCK, flat, call.targets, call.weights, errors)
@@ -209,8 +209,15 @@ def _result(
     )
 
 
+@lru_cache(maxsize=256)
+def _exact(tree: Tree) -> TreeTensors:
+    return TreeTensors.make(tree, torch.float64, torch.device("cpu"))
+
+
 def _inside(q: torch.Tensor, dtype: torch.dtype, bounds: Bounds) -> torch.Tensor:
     """Round to a dtype, towards the inside where rounding would leave the limits."""
+    if dtype == torch.float64:  # as the kernel left it
+        return q
     rounded = q.to(dtype)
     low, high = (torch.tensor(bound, dtype=torch.float64, device="cpu") for bound in bounds)
     infinity = torch.full_like(rounded, math.inf)
