@@ -39,13 +39,13 @@ class Chain(ChainInfo):
         self._place(dtype, torch.device(device))
 
     def _place(self, dtype: torch.dtype, device: torch.device) -> None:
-        """Make all tensors anew: nothing of the old dtype or device stays behind."""
+        """Make all tensors anew, then take them: nothing of the old dtype or device stays behind, or nothing changes."""
         if dtype not in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
             raise TypeError(f"a chain has a floating dtype, got {dtype}")
-        self.dtype, self.device = dtype, device
-        self._tensors = TreeTensors.make(self._tree, dtype, device)
-        self._pruned: dict[tuple[str, ...], TreeTensors] = {self._tree.frame_names: self._tensors}
-        self.low, self.high = (torch.tensor(bound, dtype=dtype, device=device) for bound in self.get_joint_limits())
+        tensors = TreeTensors.make(self._tree, dtype, device)
+        low, high = (torch.tensor(bound, dtype=dtype, device=device) for bound in self.get_joint_limits())
+        self.dtype, self.device, self._tensors, self.low, self.high = dtype, device, tensors, low, high
+        self._pruned: dict[tuple[str, ...], TreeTensors] = {self._tree.frame_names: tensors}
 
     def to(
         self,
@@ -87,7 +87,7 @@ class Chain(ChainInfo):
 
     def integrate(self, th: Configuration, v: Tensor) -> Tensor:
         """Move q (*batch, nq) along velocities v (*batch, nv) for unit time: d/de FK(integrate(q, e v)) = J v at e = 0."""
-        return integrate(self._tree, self.ensure_tensor(th), v)
+        return integrate(self._tree, self.ensure_tensor(th), self._checked(v))
 
     def forward_kinematics_tensor(self, th: Configuration, analytical_grad: bool = True) -> Tensor:
         """Give the poses of all frames, (n_frames, *batch, 4, 4), rows as in `frame_to_idx`.
@@ -101,7 +101,7 @@ class Chain(ChainInfo):
         self, th: Configuration, frame_indices: Sequence[int] | Tensor | None = None
     ) -> dict[str, Transform3d]:
         """Give the poses of all frames, or of those of `get_frame_indices(...)`, by name."""
-        indices = range(len(self._tree.frame_names)) if frame_indices is None else [int(i) for i in frame_indices]
+        indices = range(len(self._tree.frame_names)) if frame_indices is None else self._indices(frame_indices)
         names = tuple(self._tree.frame_names[i] for i in indices)
         poses = kinematics.forward_kinematics(self.ensure_tensor(th), self._frames(names))
         return {name: Transform3d(matrix=pose) for name, pose in zip(names, poses)}
@@ -129,6 +129,18 @@ class Chain(ChainInfo):
     def get_all_frame_indices(self) -> Tensor:
         """Give the rows of all frames."""
         return self.get_frame_indices(*self._tree.frame_names)
+
+    def _indices(self, frame_indices: Sequence[int] | Tensor) -> list[int]:
+        given = frame_indices.tolist() if isinstance(frame_indices, Tensor) else list(frame_indices)
+        for index in given:
+            if type(index) is not int or not 0 <= index < len(self._tree.frame_names):
+                raise UnknownLink("frame index", index, map(str, range(len(self._tree.frame_names))))
+        return given
+
+    def _checked(self, v: Tensor) -> Tensor:
+        v = torch.as_tensor(v, device=None if isinstance(v, Tensor) else self.device)
+        configuration.check_tensor("v", v, self.dtype, self.device)
+        return v
 
     def _row(self, name: str) -> int:
         if name not in self._tree.frame_names:

@@ -51,6 +51,7 @@ def check_tensor(name: str, value: Tensor, dtype: torch.dtype, device: torch.dev
         raise TensorTypeError(
             f"{name} is {value.dtype}, the chain is {dtype}: use {name}.to({dtype}) or chain.to(dtype={value.dtype})"
         )
+    _refuse_complex(name, value)
     if value.device.type != device.type or (device.index is not None and value.device.index != device.index):
         raise TensorTypeError(
             f"{name} is on {value.device}, the chain on {device}: use {name}.to({str(device)!r}) or chain.to(device=...)"
@@ -135,14 +136,21 @@ def _drop_column_dimension(given: dict[str, Tensor], spans: dict[str, JointSpan]
 
 
 def _cast(value: object, dtype: torch.dtype, device: torch.device) -> Tensor:
+    if isinstance(value, Sequence) and any(isinstance(entry, Tensor) for entry in value):
+        return torch.stack([_cast(entry, dtype, device) for entry in value])
     if isinstance(value, Tensor):
+        _refuse_complex("a joint value", value)
         return value.to(dtype=dtype, device=device)
     try:
-        return torch.as_tensor(np.asarray(value), dtype=dtype, device=device)
+        array = np.asarray(value)
+        if array.dtype.kind not in "biuf":
+            raise TypeError
+        return torch.as_tensor(array.astype(np.float64), dtype=dtype, device=device)
     except (TypeError, ValueError):
-        pass
-    if isinstance(value, Sequence) and all(isinstance(entry, Tensor) for entry in value):
-        return torch.stack([entry.to(dtype=dtype, device=device) for entry in value], -1)
-    raise ShapeError(
-        f"can't make joint values of {value!r:.80}: numbers, an array, a tensor or a dict of these by joint name"
-    )
+        wanted = "numbers, an array, a tensor or a dict of these by joint name"
+        raise ShapeError(f"can't make joint values of {value!r:.80}: {wanted}") from None
+
+
+def _refuse_complex(name: str, value: Tensor) -> None:
+    if value.is_complex():
+        raise TensorTypeError(f"{name} is {value.dtype}: joint values are real")

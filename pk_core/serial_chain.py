@@ -41,6 +41,10 @@ class SerialChain(Chain):
             chain.robot, flatten_path(chain.robot, root, end_frame_name), dtype or chain.dtype, device or chain.device
         )
 
+    def _place(self, dtype: torch.dtype, device: torch.device) -> None:
+        super()._place(dtype, device)
+        self._frames((self.end_frame,))  # torch.compile can't make it while it traces
+
     def forward_kinematics(self, th: Configuration, end_only: bool = True) -> Transform3d | dict[str, Transform3d]:
         """Give the pose of the end, or with `end_only=False` of every frame on the path by name."""
         if not end_only:

@@ -19,6 +19,7 @@ from .walk import fill_jacobian, norms, pose_error, walk, weigh
 
 CONVERGED, NOT_FOUND, LIMIT_BLOCKED, UNREACHABLE, STALLED, MAX_ITERATIONS, TIMEOUT, INVALID_INPUT = range(8)
 
+FAR = 10.0  # an error whose square is larger damps no more [rad^2]
 STILL = 1e-9  # a step smaller than this is standing still [rad] or [m]
 
 
@@ -31,6 +32,8 @@ def _attempt(q, target, row, problem, options, w):
     tolerance_p, tolerance_r = options.tolerances[row, 0], options.tolerances[row, 1]
     last, slow, blocked = math.inf, 0, False
     for iteration in range(options.max_iterations):
+        if options.stop[0] != 0:
+            return TIMEOUT, iteration
         walk(q, problem.kinds, problem.columns, problem.constants, w.motions, w.axes, w.tip)
         pose_error(w.tip, target, w.e)
         fill_jacobian(problem.kinds, problem.slots, problem.constants, w.axes, w.tip, w.J)
@@ -46,12 +49,14 @@ def _attempt(q, target, row, problem, options, w):
             e[i] *= problem.scale
             for k in range(w.J.shape[0]):
                 w.J[k, i] *= problem.scale
-        squared = (position * problem.scale) ** 2 + rotation**2
+        squared = 0.0
+        for i in range(6):
+            squared += e[i] * e[i]
         slow = slow + 1 if squared > 0.5 * last else 0
         last = squared
         if slow >= options.patience:
             return (LIMIT_BLOCKED if blocked else STALLED), iteration + 1
-        blocked = project_step(w.J, e, q, problem, options.damping + options.gain * squared, w)
+        blocked = project_step(w.J, e, q, problem, options.damping + options.gain * min(squared, FAR), w)
         apply_step(q, problem, w.dq)
         if largest_change(w.dq) < STILL:
             return (LIMIT_BLOCKED if blocked else STALLED), iteration + 1
@@ -59,9 +64,13 @@ def _attempt(q, target, row, problem, options, w):
 
 
 @jit
-def _start(q, attempt, n_seeds, state, problem):
+def _start(q, attempt, seeds, given, state, problem, options):
     """Fill q with the start of an attempt: caller's seeds, mid-range, then the shifted sequence."""
+    n_seeds = seeds.shape[1]
+    copy(options.base if n_seeds == 0 else seeds[given, min(attempt, n_seeds - 1)], q)
     index = attempt - n_seeds
+    if index < 0:
+        return
     for k in range(problem.movable.shape[0]):
         fraction = 0.5
         if index > 0:
@@ -115,14 +124,12 @@ def _solve_row(row, problem, options, seeds, out, w):
     w.best_error[0] = w.best_error[1] = w.best_error[2] = math.inf
     status, iterations, attempt = MAX_ITERATIONS, 0, 0
     for attempt in range(1 if beyond else n_seeds + 1 + options.max_restarts):
+        _start(w.q, attempt, seeds, given, state, problem, options)
+        if attempt == 0:
+            copy(w.q, w.best)
         if options.stop[0] != 0:
             status = TIMEOUT
             break
-        copy(options.base, w.q)
-        if n_seeds:
-            copy(seeds[given, min(attempt, n_seeds - 1)], w.q)
-        if attempt >= n_seeds:
-            _start(w.q, attempt, n_seeds, state, problem)
         before = w.best_error[0]
         code, used = _attempt(w.q, target, row, problem, options, w)
         iterations += used
@@ -130,6 +137,9 @@ def _solve_row(row, problem, options, seeds, out, w):
             count = _keep(w.q, count, row, problem, options, out)
             if count == wanted:
                 break
+        elif code == TIMEOUT:
+            status = TIMEOUT
+            break
         elif w.best_error[0] < before:
             status = code
     for s in range(wanted):

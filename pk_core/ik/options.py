@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -36,13 +37,15 @@ class IKOptions:
     """Options of `solve_ik`.
 
     Attributes:
-        position_tolerance: largest position error of a solution [m]; a number or one for each target.
+        position_tolerance: largest position error of a solution [m]; a number or one for each target. It is absolute: choose
+            it smaller for robots of millimetres; in a float32 chain no smaller than its rounding, 1e-7 of its size.
         rotation_tolerance: largest rotation error of a solution [rad]; a number or one for each target.
         weights: six numbers [vx vy vz wx wy wz] in the axes of the tip: how much each part of the error counts against
             the others on the way; where a weight is zero that part is free and not judged.
-        locked_joints: names of joints that stay at the seed (or neutral).
+        locked_joints: names of joints that stay at the seed (or neutral), brought inside the limits.
         joint_limits: (low, high), nq numbers each [rad] or [m], in place of the model's; infinite where there is none.
-        prefer: "nearest" searches several solutions and returns the nearest to the seed first.
+        prefer: "nearest" compares several solutions, the seed's own among them, and returns the nearest to the seed first;
+            a redundant arm has endless others.
         max_iterations: of one attempt.
         max_restarts: attempts after the seeds and mid-range.
         timeout: wall-clock time of the whole call [s]; rows not done by then get TIMEOUT.
@@ -77,15 +80,14 @@ class IKOptions:
                 raise IKOptionError(f"weights must be six finite numbers >= 0, not all zero, got {self.weights}")
         if self.prefer not in ("any", "nearest"):
             raise IKOptionError(f"prefer must be 'any' or 'nearest', got {self.prefer!r}")
-        if self.timeout is not None and not (math.isfinite(self.timeout) and self.timeout > 0):
+        if self.timeout is not None and not 0 < self.timeout <= threading.TIMEOUT_MAX:
             raise IKOptionError(f"timeout must be a finite number of seconds > 0 or None, got {self.timeout}")
-        for name, least in (
-            ("max_iterations", 1),
-            ("max_restarts", 0),
-            ("patience", 1),
-            ("damping", 0),
-            ("gain", 0),
-            ("distinct", 0),
-        ):
-            if not getattr(self, name) >= least:
-                raise IKOptionError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        if isinstance(self.locked_joints, str):
+            raise IKOptionError(f"locked_joints must be a list of names, got the string {self.locked_joints!r}")
+        for name, least in (("max_iterations", 1), ("max_restarts", 0), ("patience", 1), ("random_seed", 0)):
+            value = getattr(self, name)
+            if type(value) is not int or value < least or (name != "random_seed" and value > 10**9):
+                raise IKOptionError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        for name in ("damping", "gain", "distinct"):
+            if not 0 <= float(getattr(self, name)) < math.inf:
+                raise IKOptionError(f"{name} must be a finite number >= 0, got {getattr(self, name)!r}")

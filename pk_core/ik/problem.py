@@ -13,6 +13,8 @@ from . import seeds
 from .path import P_MULTIPLIER, P_SLIDE, P_TURN, Path, make_path, movable_columns
 from .records import Problem
 
+TURN_CAP = 1.0  # beyond it a step of an angle says little [rad]; a slide is linear and may go all the way
+
 
 @lru_cache(maxsize=256)
 def make_problem(tree: Tree, locked: frozenset[str], bounds: tuple[tuple[float, ...], tuple[float, ...]]) -> Problem:
@@ -45,6 +47,8 @@ def make_problem(tree: Tree, locked: frozenset[str], bounds: tuple[tuple[float, 
         high=high,
         turns=turns,
         wraps=turns & (high - low >= 2 * math.pi),
+        ease=np.where(_slides(path, movable), _length(path) ** 2, 1.0),
+        cap=np.where(_slides(path, movable), np.inf, TURN_CAP),
         start=start,
         span=end - start,
         steps=seeds.kronecker_steps(len(movable)),
@@ -52,6 +56,12 @@ def make_problem(tree: Tree, locked: frozenset[str], bounds: tuple[tuple[float, 
         reach=path.reach,
         scale=1.0 / _length(path),
     )
+
+
+def _slides(path: Path, movable: np.ndarray) -> np.ndarray:
+    """Say which coordinates only slide."""
+    turning = {int(column) for column, c in zip(path.columns, path.constants) if c[P_TURN] != 0}
+    return np.array([column not in turning for column in movable], dtype=np.bool_)
 
 
 def _turns(path: Path, column: int) -> bool:

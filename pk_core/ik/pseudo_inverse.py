@@ -96,8 +96,13 @@ class PseudoInverseIK:
         clamp_to_limits: bool = False,
         use_compile: bool = False,
     ) -> None:
-        if retry_configs is None and num_retries is None:
-            raise IKOptionError("give retry_configs, or num_retries to sample")
+        if not isinstance(serial_chain, SerialChain):
+            raise IKOptionError(f"PseudoInverseIK takes a SerialChain, got {type(serial_chain).__name__}")
+        if retry_configs is None and (type(num_retries) is not int or num_retries < 1):
+            raise IKOptionError(f"give retry_configs, or num_retries >= 1 to sample; got num_retries={num_retries!r}")
+        retry_configs, joint_limits = (
+            None if given is None else torch.as_tensor(given) for given in (retry_configs, joint_limits)
+        )
         self.chain = serial_chain
         self.dof = serial_chain.nq
         bounds = _bounds(serial_chain, joint_limits, enforce_joint_limits)
@@ -131,10 +136,16 @@ class PseudoInverseIK:
             return torch.randn(num_configs, self.dof, dtype=chain.dtype, device=chain.device)
         raise IKOptionError(f"config_sampling_method must be 'uniform', 'gaussian' or a function, got {method!r}")
 
-    def solve(self, target_poses: Transform3d) -> IKSolution:
+    def solve(self, target_poses: Transform3d | Tensor) -> IKSolution:
         """Solve for poses of the chain's end in its root frame, M of them."""
-        poses = target_poses.get_matrix().detach().reshape(-1, 4, 4)
+        poses = target_poses.get_matrix() if isinstance(target_poses, Transform3d) else target_poses
+        if poses.shape[-2:] != (4, 4):
+            raise ShapeError(f"target_poses has shape {tuple(poses.shape)}; it must be (M, 4, 4)")
+        poses = poses.detach().reshape(-1, 4, 4)
         m, r = len(poses), self.num_retries
+        if self.initial_config.dim() > 2 and self.initial_config.shape[0] not in (1, m):
+            shape = tuple(self.initial_config.shape)
+            raise ShapeError(f"retry_configs has shape {shape}, for {shape[0]} targets; there are {m}")
         seeds = self.initial_config.to(dtype=self.chain.dtype, device=self.chain.device).expand(m, r, self.dof)
         rows = poses.unsqueeze(1).expand(m, r, 4, 4)
         first = solve_ik(self.chain, rows, seeds=seeds, options=replace(self.options, max_restarts=0))

@@ -19,6 +19,8 @@ class Problem(NamedTuple):
     high: np.ndarray
     turns: np.ndarray  # (m,) whether 2 pi more is the same pose
     wraps: np.ndarray  # (m,) whether the limits leave room for a whole turn
+    ease: np.ndarray  # (m,) square of what counts as a step of size one: a radian, or the length of the robot [m]
+    cap: np.ndarray  # (m,) largest change in one step [rad] or [m]
     start: np.ndarray  # (m,) lower end and
     span: np.ndarray  # (m,) width of the range that starts are drawn from
     steps: np.ndarray  # (m,) of the low-discrepancy sequence

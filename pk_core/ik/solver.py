@@ -13,7 +13,7 @@ import torch
 
 from .. import kinematics
 from ..chain import Chain
-from ..configuration import limits, neutral
+from ..configuration import limits, neutral, quaternion_columns
 from ..errors import ShapeError, UnsupportedError
 from ..kinematics import TreeTensors
 from ..kinematics.threads import run_slices
@@ -29,7 +29,7 @@ from .walk import judge_slice
 
 NEAREST_OF = 8  # how many solutions a search for the nearest compares
 BLOCK = 16  # slices of targets for threads begin at multiples of this
-WORK = 10_000  # rough operations a target
+NANOSECONDS = 10_000  # a target takes about this long
 
 Bounds = tuple[tuple[float, ...], tuple[float, ...]]
 
@@ -52,30 +52,38 @@ def solve_ik(
         seeds: first starts: none, one (nq,), or one a target (*batch, nq).
         num_solutions: how many distinct solutions of each target to look for.
 
+    Scalar joints on the way to the frame move. Floating, planar and ball joints, and joints off the way, stay at the seed
+    (or neutral); all joints are brought inside their limits first. Targets are detached: no gradient flows to them.
+
     Raises:
         ShapeError: targets or seeds of a wrong shape. A row with NaN or without a rotation is no error: its status says so.
         UnknownLink, UnknownJoint: a frame or a locked joint that the chain does not have.
         UnsupportedError: several tips in one call.
     """
-    options = options or IKOptions()
-    if num_solutions < 1:
-        raise IKOptionError(f"num_solutions must be at least 1, got {num_solutions}")
-    tree = chain._frames((_frame(chain, targets, frame),)).tree
+    options, name = options or IKOptions(), _frame(chain, targets, frame)
+    if type(num_solutions) is not int or num_solutions < 1:
+        raise IKOptionError(f"num_solutions must be a whole number of at least 1, got {num_solutions!r}")
+    tree = chain._frames((name,)).tree
     batch, rows, valid = as_poses(targets)
     bounds = _bounds(options, tree)
     seed_rows = _seed_rows(chain, seeds, bounds, tuple(batch))
     problem = make_problem(tree, frozenset(options.locked_joints), bounds)
-    call = _call(options, rows, valid & np.isfinite(seed_rows).all((1, 2)), chain)
+    valid &= _sound(seed_rows, tree)
+    call = _call(options, rows, valid, chain, bounds)
     nearest = options.prefer == "nearest"
     out = _output(len(rows), max(num_solutions, NEAREST_OF) if nearest else num_solutions, chain.nq)
     with _clock(options.timeout, call.stop):
-        run_slices(solve_slice, len(rows), len(rows) * WORK, BLOCK, problem, call, seed_rows, out)
+        run_slices(
+            solve_slice, len(rows), len(rows) * NANOSECONDS, BLOCK, problem, call, seed_rows, out, interrupt=call.stop
+        )
     if nearest:
         _sort_by_distance(out, seed_rows[:, 0] if seed_rows.shape[1] else call.base, problem)
     return _result(chain, tree, batch, call, out, num_solutions, bounds)
 
 
 def _frame(chain: Chain, targets: object, frame: str | None) -> str:
+    if not isinstance(chain, Chain):
+        raise IKOptionError(f"solve_ik takes a Chain or SerialChain first, got {type(chain).__name__}")
     if isinstance(targets, Mapping):
         raise UnsupportedError(
             f"targets for several frames at once {list(targets)} are not supported yet; give one frame's targets"
@@ -107,7 +115,16 @@ def _seed_rows(chain: Chain, seeds: object, bounds: Bounds, batch: tuple[int, ..
     return np.ascontiguousarray(np.maximum(np.minimum(rows, high), low))
 
 
-def _call(options: IKOptions, rows: np.ndarray, valid: np.ndarray, chain: Chain) -> Options:
+def _sound(seed_rows: np.ndarray, tree: Tree) -> np.ndarray:
+    """Say which rows of seeds hold finite numbers and no zero quaternion, (n or 1,) bool."""
+    sound = np.isfinite(seed_rows).all((1, 2))
+    for columns in quaternion_columns(tree):
+        sound &= (seed_rows[..., columns] != 0).any(-1).all(-1)
+    return sound
+
+
+def _call(options: IKOptions, rows: np.ndarray, valid: np.ndarray, chain: Chain, bounds: Bounds) -> Options:
+    """Bring options to the types that the kernel was compiled for."""
     tolerances = np.empty((len(rows), 2))
     for column, name in enumerate(("position_tolerance", "rotation_tolerance")):
         value = np.asarray(_on_cpu(getattr(options, name)), dtype=float).reshape(-1)
@@ -117,21 +134,22 @@ def _call(options: IKOptions, rows: np.ndarray, valid: np.ndarray, chain: Chain)
             )
         tolerances[:, column] = value
     weights = np.ones(6) if options.weights is None else np.asarray(options.weights, dtype=float)
+    weights = weights / weights.max()
     return Options(
         targets=rows,
         valid=valid,
         tolerances=tolerances,
-        base=np.array(neutral(chain._tree)),
+        base=np.clip(neutral(chain._tree), *bounds),
         weights=weights,
         weighted=options.weights is not None,
         full_position=bool(weights[:3].all()),
-        max_iterations=options.max_iterations,
-        max_restarts=options.max_restarts,
-        patience=options.patience,
-        damping=options.damping,
-        gain=options.gain,
-        distinct=options.distinct,
-        random_seed=options.random_seed,
+        max_iterations=int(options.max_iterations),
+        max_restarts=int(options.max_restarts),
+        patience=int(options.patience),
+        damping=float(options.damping),
+        gain=float(options.gain),
+        distinct=float(options.distinct),
+        random_seed=int(options.random_seed) % 2**63,
         stop=np.zeros(1, dtype=np.int64),
     )
 

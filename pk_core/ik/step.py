@@ -7,7 +7,6 @@ import math
 from ..kinematics.compilation import jit
 
 TWO_PI = 2.0 * math.pi
-STEP_CAP = 1.0  # largest change of a joint in one step [rad] or [m]
 ROUNDS = 4  # solves of one step, each with more joints held at limits
 
 
@@ -39,8 +38,8 @@ def _solve3(f, x, y, z):
 
 
 @jit
-def _solve_damped(J, e, held, damping):
-    """Solve (J_f J_f^T + damping I) y = e by blocks [[P, B^T], [B, R]], all in registers."""
+def _solve_damped(J, e, held, ease, damping):
+    """Solve (J_f U J_f^T + damping I) y = e by blocks [[P, B^T], [B, R]], all in registers; U = diag(ease)."""
     p00 = p11 = p22 = r00 = r11 = r22 = damping
     p10 = p20 = p21 = r10 = r20 = r21 = 0.0
     b00 = b01 = b02 = b10 = b11 = b12 = b20 = b21 = b22 = 0.0
@@ -48,25 +47,15 @@ def _solve_damped(J, e, held, damping):
         if held[k]:
             continue
         v0, v1, v2, w0, w1, w2 = J[k, 0], J[k, 1], J[k, 2], J[k, 3], J[k, 4], J[k, 5]
-        p00, p10, p11, p20, p21, p22 = (
-            p00 + v0 * v0,
-            p10 + v1 * v0,
-            p11 + v1 * v1,
-            p20 + v2 * v0,
-            p21 + v2 * v1,
-            p22 + v2 * v2,
-        )
-        r00, r10, r11, r20, r21, r22 = (
-            r00 + w0 * w0,
-            r10 + w1 * w0,
-            r11 + w1 * w1,
-            r20 + w2 * w0,
-            r21 + w2 * w1,
-            r22 + w2 * w2,
-        )
-        b00, b01, b02 = b00 + w0 * v0, b01 + w0 * v1, b02 + w0 * v2
-        b10, b11, b12 = b10 + w1 * v0, b11 + w1 * v1, b12 + w1 * v2
-        b20, b21, b22 = b20 + w2 * v0, b21 + w2 * v1, b22 + w2 * v2
+        u0, u1, u2 = ease[k] * v0, ease[k] * v1, ease[k] * v2
+        x0, x1, x2 = ease[k] * w0, ease[k] * w1, ease[k] * w2
+        p00, p10, p11 = p00 + u0 * v0, p10 + u1 * v0, p11 + u1 * v1
+        p20, p21, p22 = p20 + u2 * v0, p21 + u2 * v1, p22 + u2 * v2
+        r00, r10, r11 = r00 + x0 * w0, r10 + x1 * w0, r11 + x1 * w1
+        r20, r21, r22 = r20 + x2 * w0, r21 + x2 * w1, r22 + x2 * w2
+        b00, b01, b02 = b00 + x0 * v0, b01 + x0 * v1, b02 + x0 * v2
+        b10, b11, b12 = b10 + x1 * v0, b11 + x1 * v1, b12 + x1 * v2
+        b20, b21, b22 = b20 + x2 * v0, b21 + x2 * v1, b22 + x2 * v2
     P = _factor3(p00, p10, p11, p20, p21, p22)
     x0, y0, z0 = _solve3(P, b00, b01, b02)  # the rows of B P^-1
     x1, y1, z1 = _solve3(P, b10, b11, b12)
@@ -96,13 +85,12 @@ def _solve_damped(J, e, held, damping):
 
 
 @jit
-def _damped_step(J, e, held, damping, dq):
-    """Fill dq = J_f^T (J_f J_f^T + damping I)^-1 e; zero where a joint is held."""
-    y = _solve_damped(J, e, held, damping)
+def _damped_step(J, e, held, ease, damping, dq):
+    """Fill dq = U J_f^T (J_f U J_f^T + damping I)^-1 e, U = diag(ease); zero where a joint is held."""
+    y = _solve_damped(J, e, held, ease, damping)
     for k in range(J.shape[0]):
-        dq[k] = J[k, 0] * y[0] + J[k, 1] * y[1] + J[k, 2] * y[2] + J[k, 3] * y[3] + J[k, 4] * y[4] + J[k, 5] * y[5]
-        if held[k]:
-            dq[k] = 0.0
+        dot = J[k, 0] * y[0] + J[k, 1] * y[1] + J[k, 2] * y[2] + J[k, 3] * y[3] + J[k, 4] * y[4] + J[k, 5] * y[5]
+        dq[k] = 0.0 if held[k] else ease[k] * dot
 
 
 @jit
@@ -114,11 +102,13 @@ def largest_change(step):
 
 
 @jit
-def _shorten(step, rest):
-    """Shorten a step, and the error it is to remove, to STEP_CAP."""
-    largest = largest_change(step)
-    if largest > STEP_CAP:
-        scale = STEP_CAP / largest
+def _shorten(step, cap, rest):
+    """Shorten a step, and the error it is to remove, until no joint changes by more than its cap."""
+    scale = 1.0
+    for k in range(step.shape[0]):
+        if abs(step[k]) * scale > cap[k]:
+            scale = cap[k] / abs(step[k])
+    if scale < 1.0:
         for k in range(step.shape[0]):
             step[k] *= scale
         for i in range(6):
@@ -137,8 +127,8 @@ def project_step(J, e, q, problem, damping, w):
         held[k] = False
     copy(e, w.rest)
     for _ in range(ROUNDS):
-        _damped_step(J, w.rest, held, damping, w.step)
-        _shorten(w.step, w.rest)
+        _damped_step(J, w.rest, held, problem.ease, damping, w.step)
+        _shorten(w.step, problem.cap, w.rest)
         crossed = False
         for k in range(m):
             if held[k]:

@@ -1,39 +1,79 @@
-"""Run a kernel over slices of a batch, one slice a thread, as many threads as torch is allowed."""
+"""Run a kernel over slices of a batch, on as many threads as torch is allowed."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 
+import numpy as np
 import torch
+
+WORTH_A_THREAD = 200_000  # [ns]: handing a slice to a thread costs some tens of microseconds
+WORTH_WAITING = 20_000_000  # [ns]: shorter calls need no ear for signals
+SLICES_A_THREAD = 4
 
 _lock = threading.Lock()
 _pool: tuple[int, ThreadPoolExecutor] | None = None
 
 
-def run_slices(kernel: Callable, n: int, work: int, align: int, *arguments: object) -> None:
+def run_slices(
+    kernel: Callable, n: int, nanoseconds: int, align: int, *arguments: object, interrupt: np.ndarray | None = None
+) -> None:
     """Call `kernel(*arguments, begin, end)` for slices that cover `range(n)`.
 
+    The calling thread takes slices too and ends with the last one, whether or not the others came to run: where torch's
+    own threads keep the cores busy, nobody waits for a thread that has not begun.
+
     Args:
-        work: a rough count of operations for all n; little work runs in the calling thread.
+        nanoseconds: a rough estimate for all n; little work runs in the calling thread alone.
         align: slices begin at multiples of this.
+        interrupt: an array that the kernel looks at: an exception in the calling thread, as of Ctrl-C, sets it. The calling
+            thread then only waits, for a signal can't reach it in a kernel.
     """
-    threads = min(torch.get_num_threads(), -(-n // align)) if work > 200_000 else 1
-    if threads <= 1:
+    threads = min(torch.get_num_threads(), -(-n // align)) if nanoseconds > WORTH_A_THREAD else 1
+    attentive = interrupt is not None and nanoseconds > WORTH_WAITING
+    if threads <= 1 and not attentive:
         kernel(*arguments, 0, n)
         return
-    step = -(-n // (threads * align)) * align
-    bounds = [(begin, min(begin + step, n)) for begin in range(0, n, step)]
-    waiting = [_executor(threads).submit(kernel, *arguments, *slice_) for slice_ in bounds[1:]]
+    slices = _Slices(n, threads * SLICES_A_THREAD, align)
+
+    def take_slices() -> None:
+        for begin, end in slices:
+            kernel(*arguments, begin, end)
+
+    helpers = [_executor(threads).submit(take_slices) for _ in range(threads - (not attentive))]
     try:
-        kernel(*arguments, *bounds[0])
+        if attentive:
+            wait(helpers)
+        else:
+            take_slices()
+    except BaseException:
+        if interrupt is not None:
+            interrupt.fill(1)
+        raise
     finally:  # never return while a thread still writes
-        failures = [future.exception() for future in waiting]
+        failures = [helper.exception() for helper in helpers if not helper.cancel()]
     for failure in failures:
         if failure is not None:
             raise failure
+
+
+class _Slices(Iterator[tuple[int, int]]):
+    """Deal out slices of `range(n)` to whoever asks next, on any thread."""
+
+    def __init__(self, n: int, count: int, align: int) -> None:
+        self._n, self._step = n, -(-n // (count * align)) * align
+        self._begin, self._lock = 0, threading.Lock()
+
+    def __next__(self) -> tuple[int, int]:
+        with self._lock:
+            begin = self._begin
+            self._begin += self._step
+        if begin >= self._n:
+            raise StopIteration
+        return begin, min(begin + self._step, self._n)
 
 
 def _executor(threads: int) -> ThreadPoolExecutor:

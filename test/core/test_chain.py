@@ -165,3 +165,18 @@ def test_the_builders_take_text_and_bytes():
         serial = build_serial_chain_from_urdf(data, "panda_hand", "panda_link2", dtype=torch.float64)
         assert serial.get_joint_names() == [f"panda_joint{k}" for k in range(3, 8)]
     assert repr(panda()) == "SerialChain('panda', nq=7, 11 frames)"
+
+
+@pytest.mark.parametrize("index", [0.5, 999, -1, "panda_hand"])
+def test_what_is_no_frame_index_is_refused(index):
+    with pytest.raises(UnknownLink, match="frame index"):
+        chain("panda").forward_kinematics([0.0] * 8, frame_indices=[index])
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+def test_a_move_that_fails_changes_nothing():
+    arm = panda()
+    with pytest.raises((RuntimeError, AssertionError)):
+        arm.to(torch.float32, "cuda")
+    assert (arm.dtype, arm.device.type) == (torch.float64, "cpu")
+    assert arm.forward_kinematics([0.0] * 7).get_matrix().dtype == torch.float64

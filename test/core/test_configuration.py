@@ -147,3 +147,25 @@ def test_integrating_nothing_changes_nothing_but_the_length_of_quaternions():
 def test_a_serial_chain_counts_its_own_joints():
     with pytest.raises(ShapeError, match="7"):
         panda().forward_kinematics(torch.zeros(8, dtype=torch.float64))
+
+
+def test_a_list_of_tensors_is_rows_in_every_dtype():
+    rows = [torch.rand(8) for _ in range(8)]
+    assert torch.equal(PANDA.ensure_tensor(rows), torch.stack(rows))
+    halves = [row.bfloat16() for row in rows]
+    assert torch.equal(PANDA.ensure_tensor(halves), torch.stack(halves).float())
+    x = torch.tensor(0.2, requires_grad=True)
+    PANDA.forward_kinematics([x] * 8)["panda_hand"].get_matrix().sum().backward()
+    assert x.grad is not None
+
+
+def test_complex_values_are_refused():
+    with pytest.raises(TensorTypeError, match="complex"):
+        PANDA.forward_kinematics(torch.zeros(8, dtype=torch.complex64))
+    with pytest.raises(ShapeError):
+        PANDA.forward_kinematics(np.zeros(8, dtype=complex))
+
+
+def test_velocities_have_the_dtype_of_the_chain():
+    with pytest.raises(TensorTypeError, match="v is torch.float64"):
+        PANDA.integrate(torch.zeros(8), torch.zeros(8, dtype=torch.float64))

@@ -150,6 +150,14 @@ def test_a_compiled_function_gives_the_same_values_and_gradients(dynamic):
         torch.testing.assert_close(got, expected, rtol=0, atol=1e-12)
 
 
+def test_a_fresh_chain_compiles_without_a_call_before():
+    arm = panda()
+    q = arm.random(2)
+    for function in (lambda x: arm.forward_kinematics(x).get_matrix(), arm.jacobian):
+        compiled = torch.compile(function, fullgraph=True, backend="eager")
+        torch.testing.assert_close(compiled(q), function(q), rtol=0, atol=1e-13)
+
+
 def test_autocast_does_not_touch_the_poses():
     arm = panda(torch.float32)
     q = arm.random(4)

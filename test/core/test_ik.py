@@ -425,3 +425,95 @@ def test_random_seeds_give_other_solutions_and_the_same_seed_the_same():
     _, T = reachable(ARM, 100)
     first, again, other = (solve_ik(ARM, T, options=IKOptions(random_seed=s)).solutions for s in (1, 1, 2))
     assert torch.equal(first, again) and not torch.equal(first, other)
+
+
+@pytest.mark.parametrize("far", [[1e200, 0, 0, 1, 0, 0, 0], [3.0, 0, 0, 1, 0, 0, 0]])
+def test_a_row_without_an_answer_holds_a_configuration_of_its_own(far):
+    """Never memory that was not written, nor the answer of another row."""
+    reached = torch.cat([torch.tensor([0.4, 0.0, 0.4]), torch.tensor([0.0, 1.0, 0.0, 0.0])]).double()
+    alone = solve_ik(ARM, torch.tensor(far, dtype=torch.float64))
+    after = solve_ik(ARM, torch.stack([reached, torch.tensor(far, dtype=torch.float64)]))
+    assert torch.equal(alone.solutions[0], after.solutions[1])
+    assert ((alone.best() >= ARM.low) & (alone.best() <= ARM.high)).all()
+
+
+def test_rows_that_the_clock_did_not_reach_hold_their_own_start():
+    _, T = reachable(ARM, 3000)
+    T[:, :3, 3] += 0.6
+    seeds = ARM.random(3000)
+    result = solve_ik(ARM, T, seeds=seeds, options=IKOptions(timeout=1e-6))
+    untouched = (result.status[:, 0] == IKStatus.TIMEOUT) & (result.iterations == 0)
+    assert untouched.any()
+    assert torch.equal(result.best()[untouched], seeds[untouched])
+
+
+def test_a_zero_quaternion_in_a_seed_is_invalid_input():
+    base = Chain(robot(joint("float", "floating", "w", "a"), joint("j", "revolute", "a", "b")), dtype=torch.float64)
+    T = base.forward_kinematics(base.neutral())["b"].get_matrix()
+    result = solve_ik(base, T, frame="b", seeds=torch.zeros(8, dtype=torch.float64))
+    assert result.status.item() == IKStatus.INVALID_INPUT
+
+
+def test_locked_joints_are_brought_inside_their_limits_too():
+    _, T = reachable(ARM, 3)
+    for seeds in (None, torch.zeros(7, dtype=torch.float64)):  # joint 4 can't be zero
+        result = solve_ik(ARM, T, seeds=seeds, options=IKOptions(locked_joints=["panda_joint4"]))
+        assert (result.best()[:, 3] == ARM.high[3]).all()
+
+
+@pytest.mark.parametrize("weights", [[0.01] * 6, [1e8] * 6, [1, 1, 1, 0.03, 0.03, 0.03], [1, 1, 1, 0.01, 0.01, 0.01]])
+def test_weights_shape_the_way_and_do_not_hinder_it(weights):
+    _, T = reachable(ARM, 100)
+    result = solve_ik(ARM, T, options=IKOptions(weights=weights))
+    assert result.converged_any.double().mean() >= 0.99
+    if len(set(weights)) == 1:
+        torch.testing.assert_close(result.solutions, solve_ik(ARM, T).solutions, rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize(("limits", "goal"), [({}, 1e4), ({"lower": 0.0, "upper": 100.0}, 97.0), ({}, 50.0)])
+def test_a_slide_goes_any_way_its_limits_allow(limits, goal):
+    gantry = Chain(
+        robot(*(joint(f"s{k}", "prismatic", str(k), str(k + 1), axis, rpy=(0, 0, 0), **limits)
+                for k, axis in enumerate([(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)]))),
+        dtype=torch.float64,
+    )  # fmt: skip
+    T = gantry.forward_kinematics([goal, goal / 2, goal / 3])["3"].get_matrix()
+    result = solve_ik(gantry, T, frame="3")
+    assert result.converged_any.all() and result.restarts.item() == 0
+
+
+def test_an_interrupt_ends_a_long_call():
+    code = """
+    import os, signal, threading, torch, pk_core as pk
+    arm = pk.build_serial_chain_from_urdf(open("config/robots/panda.urdf").read(), "panda_hand_tcp", dtype=torch.float64)
+    T = torch.eye(4, dtype=torch.float64).repeat(200_000, 1, 1)
+    T[:, 2, 3] = 1.4
+    pk.solve_ik(arm, T[:1])
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        pk.solve_ik(arm, T, options=pk.IKOptions(max_restarts=10_000))
+    except KeyboardInterrupt:
+        print("interrupted")
+    """
+    from test_compilation import run
+
+    assert run(code).stdout == "interrupted\n"
+
+
+def test_options_of_another_number_type_compile_nothing_new():
+    from pk_core.ik.kernel import solve_slice
+
+    solve_ik(ARM, reachable(ARM, 1)[1])
+    before = len(solve_slice.signatures)
+    solve_ik(ARM, reachable(ARM, 1)[1], options=IKOptions(damping=0, gain=0, distinct=0, weights=[1, 1, 1, 1, 1, 1]))
+    assert len(solve_slice.signatures) == before
+    for option in ("max_iterations", "max_restarts", "patience", "random_seed"):
+        for value in (1.5, math.inf, "a", None, True):
+            with pytest.raises(IKOptionError, match=option):
+                IKOptions(**{option: value})
+    with pytest.raises(IKOptionError, match="locked_joints"):
+        IKOptions(locked_joints="panda_joint1")
+    with pytest.raises(IKOptionError, match="num_solutions"):
+        solve_ik(ARM, torch.eye(4), num_solutions=1.5)
+    with pytest.raises(IKOptionError, match="Chain"):
+        solve_ik(None, torch.eye(4))

@@ -90,3 +90,20 @@ def test_starts_are_sampled_as_asked():
     assert gaussian.initial_config.std() == pytest.approx(1.0, abs=0.1)
     mine = PseudoInverseIK(ARM, num_retries=3, config_sampling_method=lambda n: torch.full((n, 7), 0.5))
     assert torch.equal(mine.initial_config, torch.full((3, 7), 0.5))
+
+
+def test_lists_and_matrices_serve_as_well():
+    q = ARM.random(2)
+    ik = PseudoInverseIK(ARM, retry_configs=q.tolist(), joint_limits=LIMITS.tolist())
+    assert ik.solve(ARM.forward_kinematics(q).get_matrix()).converged_any.all()
+
+
+def test_what_can_not_be_solved_is_refused_by_name():
+    from robots import chain
+
+    with pytest.raises(IKOptionError, match="SerialChain"):
+        PseudoInverseIK(chain("panda"), num_retries=3)
+    with pytest.raises(IKOptionError, match="num_retries=0"):
+        PseudoInverseIK(ARM, num_retries=0)
+    with pytest.raises(ShapeError, match="5 targets; there are 2"):
+        PseudoInverseIK(ARM, retry_configs=torch.zeros(5, 3, 7)).solve(ARM.forward_kinematics(ARM.random(2)))
