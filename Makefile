@@ -54,6 +54,9 @@ LINKED := $(VENV)/.linked-$(shell find pk_core pk_ros scripts launch config -typ
 QUIETLY = quietly() { "$$@" >> $(VENV)/log 2>&1 || { tail -n 30 $(VENV)/log >&2; echo "pk: failed; all of it is in $(VENV)/log" >&2; return 1; }; }; quietly
 INSTALL = $(QUIETLY) $(VENV)/bin/python -m pip install -q -c $(CONSTRAINTS)
 
+# Tests of pk_core share the cores; those of ROS start processes of their own and run one by one.
+PYTEST_CORE = $(VENV)/bin/python -m pytest -q -n auto --dist loadfile test/core
+
 .PHONY: help demo test bench lint interfaces clean
 
 help:
@@ -62,7 +65,7 @@ help:
 	@echo "make bench       compare with pytorch_kinematics"
 	@echo "make lint        check the style"
 	@echo "make interfaces  build pk_ros into .venv"
-	@echo "make clean       remove .venv"
+	@echo "make clean       remove .venv and build"
 
 demo: $(VENV)/.runtime $(VENV)/.interfaces
 ifeq ($(ROS),none)
@@ -73,10 +76,11 @@ endif
 ifeq ($(ROS),none)
 test: $(VENV)/.runtime $(VENV)/.test
 	@echo "pk: SKIP_ROS: not run are test/ros and the colcon build"
-	@$(VENV)/bin/python -m pytest -q test/core
+	@$(PYTEST_CORE)
 else
 test: $(VENV)/.runtime $(VENV)/.interfaces $(VENV)/.test $(VENV)/.colcon
-	@$(VENV)/bin/python -m pytest -q test/core test/ros
+	@$(PYTEST_CORE)
+	@$(VENV)/bin/python -m pytest -q test/ros
 	@test/colcon/run
 endif
 
@@ -89,7 +93,7 @@ lint: $(VENV)/.lint
 interfaces: $(VENV)/.interfaces
 
 clean:
-	@rm -rf $(VENV)
+	@rm -rf $(VENV) build
 
 $(MADE):
 	@$(or $(INTERPRETER),false) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "pk: $(PYTHON) is no Python 3.10 or newer; PYTHON=... names another" >&2; exit 1; }
