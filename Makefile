@@ -67,11 +67,13 @@ help:
 	@echo "make interfaces  build pk_ros into .venv"
 	@echo "make clean       remove .venv and build"
 
-demo: $(VENV)/.runtime $(VENV)/.interfaces
 ifeq ($(ROS),none)
+demo:
 	@echo "pk: the demo needs ROS: run it without SKIP_ROS" >&2; exit 1
-endif
+else
+demo: $(VENV)/.runtime $(VENV)/.interfaces
 	@$(VENV)/bin/python -m pk_ros.demo
+endif
 
 ifeq ($(ROS),none)
 test: $(VENV)/.runtime $(VENV)/.test
