@@ -1,9 +1,10 @@
-"""What all tests share: reproducible random numbers."""
+"""What all tests share: reproducible random numbers, and a word where the corpus is missing."""
 
 from __future__ import annotations
 
 import sys
 
+import corpus
 import hypothesis
 import pytest
 
@@ -19,3 +20,9 @@ def seeded() -> None:
         sys.modules["torch"].manual_seed(0)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say why tests of the corpus were skipped: for an empty list of robots pytest gives no reason of ours."""
+    if not corpus.AVAILABLE:
+        terminalreporter.write_line(f"tests of published robots were skipped: {corpus.REASON}")

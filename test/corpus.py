@@ -18,10 +18,10 @@ Entry = dict[str, Any]
 _SHARED: Final = Path(os.environ.get("PK_SHARED") or Path(__file__).parents[2] / "shared")
 CORPUS: Final = _SHARED / "corpus"
 
-_AVAILABLE: Final = (CORPUS / "MANIFEST.json").is_file()
-_REASON: Final = f"no corpus in {CORPUS}; PK_SHARED names the folder that holds it"
+AVAILABLE: Final = (CORPUS / "MANIFEST.json").is_file()
+REASON: Final = f"no corpus in {CORPUS}; PK_SHARED names the folder that holds it"
 
-require_corpus = pytest.mark.skipif(not _AVAILABLE, reason=_REASON)
+require_corpus = pytest.mark.skipif(not AVAILABLE, reason=REASON)
 """Mark for tests that read the corpus: `@require_corpus`."""
 
 
@@ -59,7 +59,7 @@ def load_reference(item: Entry | str) -> dict[str, Any]:
 
 def malformed(fmt: str | None = None) -> list[Entry]:
     """List the odd and hostile inputs, of one format or all: "file", "expect" ("error", "accept", "either"), "line"..."""
-    if not _AVAILABLE:
+    if not AVAILABLE:
         return []
     lines = (CORPUS / "malformed_expect.jsonl").read_text(encoding="utf8").splitlines()
     return [case for case in map(json.loads, lines) if fmt in (None, case["format"])]
@@ -72,9 +72,9 @@ def name(item: Entry) -> str:
 
 @cache
 def _manifest() -> list[Entry]:
-    return json.loads((CORPUS / "MANIFEST.json").read_text(encoding="utf8")) if _AVAILABLE else []
+    return json.loads((CORPUS / "MANIFEST.json").read_text(encoding="utf8")) if AVAILABLE else []
 
 
 def _skip_without_corpus() -> None:
-    if not _AVAILABLE:
-        pytest.skip(_REASON)
+    if not AVAILABLE:
+        pytest.skip(REASON)
