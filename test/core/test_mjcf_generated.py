@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from mujoco_oracle import GEOM, assert_as_in_mujoco
-from test_urdf_fuzz import mutate, mutation
+from mutations import mutate, mutation
+from test_urdf_fuzz import ODD
 
 from pk_core.errors import PkError
 from pk_core.flatten import flatten
@@ -127,7 +128,7 @@ ASSETS = {
 @given(st.lists(mutation, max_size=6), st.booleans(), st.sampled_from(["main", *ASSETS]))
 def test_a_mutated_model_is_read_or_refused(mutations: list[tuple[str, int, int]], fold: bool, which: str) -> None:
     files = {"main": SEED, **ASSETS}
-    files[which] = mutate(files[which], mutations)
+    files[which] = mutate(files[which], mutations, ODD)
     start = time.process_time()
     try:
         robot = parse_mjcf(files.pop("main"), assets=files, fold_equalities=fold, source="fuzz.xml")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import time
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mutations import mutate, mutation
 
 from pk_core.errors import PkError
 from pk_core.flatten import flatten
@@ -49,31 +49,6 @@ ODD = [
     b"x" * 5000, b'<model name="z">' * 500, b"</model>" * 500, b'<!DOCTYPE r [<!ENTITY x "y">]>', b"9" * 5000,
 ]  # fmt: skip
 
-PIECES = re.compile(rb'<[^<>]*>|"[^"]*"|[A-Za-z_:]+|[-+.\deE]+')
-
-actions = st.sampled_from(["replace", "insert", "delete", "repeat", "swap", "move"])
-mutation = st.tuples(actions, st.integers(0), st.integers(0))
-
-
-def mutate(data: bytes, mutations: list[tuple[str, int, int]]) -> bytes:
-    """Change a description piece by piece: whole tags, attribute values, words, numbers."""
-    for what, where, which in mutations:
-        pieces = [match.span() for match in PIECES.finditer(data)]
-        if not pieces:
-            return data
-        begin, end = pieces[where % len(pieces)]
-        other = data[slice(*pieces[which % len(pieces)])]
-        new = {
-            "replace": ODD[which % len(ODD)],
-            "insert": data[begin:end] + ODD[which % len(ODD)],
-            "delete": b"",
-            "repeat": data[begin:end] * (which % 50),
-            "swap": other,
-            "move": data[begin:end] + other,
-        }[what]
-        data = data[:begin] + new + data[end:]
-    return data
-
 
 def include(uri: str, including: str) -> tuple[bytes, str]:
     """Give a small file for every uri."""
@@ -100,7 +75,7 @@ def check(data: str | bytes) -> None:
 def test_a_mutated_description_is_read_or_refused(
     seed: bytes, mutations: list[tuple[str, int, int]], as_text: bool
 ) -> None:
-    data = mutate(seed, mutations)
+    data = mutate(seed, mutations, ODD)
     check(data.decode("utf-8", errors="surrogateescape") if as_text else data)
 
 

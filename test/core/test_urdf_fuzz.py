@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import time
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mutations import mutate, mutation
 from plain_kinematics import link_poses
 
 from pk_core.errors import PkError
@@ -38,31 +38,6 @@ ODD = [
     b"x" * 5000, b"<a>" * 3000, b"</a>" * 3000, b"9" * 5000,
 ]  # fmt: skip
 
-PIECES = re.compile(rb'<[^<>]*>|"[^"]*"|[A-Za-z_]+|[-+.\deE]+')
-
-actions = st.sampled_from(["replace", "insert", "delete", "repeat", "swap", "cut"])
-mutation = st.tuples(actions, st.integers(0), st.integers(0))
-
-
-def mutate(data: bytes, mutations: list[tuple[str, int, int]]) -> bytes:
-    """Change a description piece by piece: whole tags, attribute values, words, numbers."""
-    for what, where, which in mutations:
-        pieces = [match.span() for match in PIECES.finditer(data)]
-        if not pieces:
-            return data
-        begin, end = pieces[where % len(pieces)]
-        other = data[slice(*pieces[which % len(pieces)])]
-        new = {
-            "replace": ODD[which % len(ODD)],
-            "insert": data[begin:end] + ODD[which % len(ODD)],
-            "delete": b"",
-            "repeat": data[begin:end] * (which % 50),
-            "swap": other,
-            "cut": data[begin : begin + which % (end - begin + 1)],
-        }[what]
-        data = data[:begin] + new + (b"" if what == "cut" and which % 7 == 0 else data[end:])
-    return data
-
 
 def check(data: str | bytes) -> None:
     """Read a description and use what comes out."""
@@ -84,7 +59,7 @@ def check(data: str | bytes) -> None:
 def test_a_mutated_description_is_read_or_refused(
     seed: bytes, mutations: list[tuple[str, int, int]], as_text: bool
 ) -> None:
-    data = mutate(seed, mutations)
+    data = mutate(seed, mutations, ODD)
     check(data.decode("utf-8", errors="surrogateescape") if as_text else data)
 
 
