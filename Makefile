@@ -54,8 +54,10 @@ LINKED := $(VENV)/.linked-$(shell find pk_core pk_ros scripts launch config -typ
 QUIETLY = quietly() { "$$@" >> $(VENV)/log 2>&1 || { tail -n 30 $(VENV)/log >&2; echo "pk: failed; all of it is in $(VENV)/log" >&2; return 1; }; }; quietly
 INSTALL = $(QUIETLY) $(VENV)/bin/python -m pip install -q -c $(CONSTRAINTS)
 
+# Only our plugins: an installed ROS brings its own for pytest.
+PYTEST = PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(VENV)/bin/python -m pytest -q -p pytest_timeout -p _hypothesis_pytestplugin
 # Tests of pk_core share the cores; those of ROS start processes of their own and run one by one.
-PYTEST_CORE = $(VENV)/bin/python -m pytest -q -n auto --dist loadfile test/core
+PYTEST_CORE = $(PYTEST) -p xdist -n auto --dist loadfile test/core
 
 .PHONY: help demo test bench lint interfaces clean
 
@@ -82,7 +84,7 @@ test: $(VENV)/.runtime $(VENV)/.test
 else
 test: $(VENV)/.runtime $(VENV)/.interfaces $(VENV)/.test $(VENV)/.colcon
 	@$(PYTEST_CORE)
-	@$(VENV)/bin/python -m pytest -q test/ros
+	@$(PYTEST) test/ros
 	@test/colcon/run
 endif
 
