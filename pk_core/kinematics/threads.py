@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import numpy as np
 import torch
@@ -43,8 +43,10 @@ def run_slices(
         for begin, end in slices:
             kernel(*arguments, begin, end)
 
-    helpers = [_executor(threads).submit(take_slices) for _ in range(threads - (not attentive))]
+    helpers: list[Future] = []
     try:
+        for _ in range(threads - (not attentive)):
+            helpers.append(_executor(threads).submit(take_slices))
         if attentive:
             wait(helpers)
         else:

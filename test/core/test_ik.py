@@ -489,6 +489,7 @@ def test_an_interrupt_ends_a_long_call():
     T = torch.eye(4, dtype=torch.float64).repeat(200_000, 1, 1)
     T[:, 2, 3] = 1.4
     pk.solve_ik(arm, T[:1])
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # children of a background shell ignore it
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
         pk.solve_ik(arm, T, options=pk.IKOptions(max_restarts=10_000))
