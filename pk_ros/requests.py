@@ -130,14 +130,9 @@ def read_options(request: Any, defaults: Defaults, names: tuple[str, ...], n_tar
         position_tolerance=_positive("position_tolerance", request.position_tolerance, defaults.position_tolerance),
         rotation_tolerance=_positive("rotation_tolerance", request.rotation_tolerance, defaults.rotation_tolerance),
         timeout=_positive("timeout", seconds(request.timeout), default_timeout),
-        random_seed=_signed(int(request.random_seed)),
+        random_seed=int(request.random_seed),
         **chosen,
     )
-
-
-def _signed(number: int) -> int:
-    """Read the 64 bits of an unsigned number as a signed one: the solver's kernel takes those."""
-    return number - 2**64 if number >= 2**63 else number
 
 
 def _weights(weights: np.ndarray) -> tuple[float, ...]:

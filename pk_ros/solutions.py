@@ -48,10 +48,22 @@ def pose_rows(targets: npt.ArrayLike) -> np.ndarray:
     """Bring targets to (N, 7), from rows or transforms, one or many."""
     given = np.asarray(targets, dtype=np.float64)
     if given.ndim >= 2 and given.shape[-2:] == (4, 4) and given.ndim <= 3:
-        return rows_from_matrices(given.reshape(-1, 4, 4))
+        return rows_from_matrices(_transforms(given.reshape(-1, 4, 4)))
     if given.size == 0 or (given.ndim in (1, 2) and given.shape[-1] == 7):
         return given.reshape(-1, 7)
     raise ValueError(f"targets must have shape (N, 7) or (N, 4, 4), not {given.shape}")
+
+
+def _transforms(Ts: np.ndarray) -> np.ndarray:
+    """Refuse matrices (n, 4, 4) that are no rigid transforms; those with NaN are left to the node, a row each."""
+    R = Ts[:, :3, :3]
+    proper = (np.abs(R @ R.swapaxes(1, 2) - np.eye(3)).max((1, 2)) < 1e-3) & (np.linalg.det(R) > 0)
+    wrong = ~proper & np.isfinite(Ts).all((1, 2))
+    if wrong.any():
+        raise ValueError(
+            f"target {int(wrong.argmax())} is no rigid transform: its rotation must be orthonormal, right-handed"
+        )
+    return Ts
 
 
 def read_solutions(response: Any, num_solutions: int) -> IKSolutions:

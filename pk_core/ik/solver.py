@@ -149,7 +149,7 @@ def _call(options: IKOptions, rows: np.ndarray, valid: np.ndarray, chain: Chain,
         damping=float(options.damping),
         gain=float(options.gain),
         distinct=float(options.distinct),
-        random_seed=int(options.random_seed) % 2**63,
+        random_seed=int(options.random_seed) % 2**63,  # the kernel takes signed 64 bits
         stop=np.zeros(1, dtype=np.int64),
     )
 

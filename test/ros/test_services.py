@@ -24,6 +24,7 @@ from pk_ros.services import (
     fill_fk_response,
     fill_ik_response,
 )
+from pk_ros.solutions import pose_rows
 
 TIP = "panda_hand"
 READY = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
@@ -134,9 +135,7 @@ def test_pose_messages_mean_the_same_as_the_flat_array(
 ) -> None:
     flat = rows(reachable(oracle, 5))
     poses = [
-        SimpleNamespace(
-            position=SimpleNamespace(x=x, y=y, z=z), orientation=SimpleNamespace(x=qx, y=qy, z=qz, w=qw)
-        )
+        SimpleNamespace(position=SimpleNamespace(x=x, y=y, z=z), orientation=SimpleNamespace(x=qx, y=qy, z=qz, w=qw))
         for x, y, z, qx, qy, qz, qw in np.reshape(flat, (-1, 7)).tolist()
     ]
     by_poses, by_array = solve(model, unseen, targets=poses), solve(model, unseen, target_array=flat)
@@ -169,6 +168,18 @@ def test_a_target_out_of_reach_is_not_called_solved_and_the_others_are(
     assert answer.num_found.tolist() == [1, 0, 1]
     assert "1 of 3" in answer.message
     assert answer.positions.shape == (3, 1, 7)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**63 - 1, 2**63, 2**64 - 1])
+def test_every_random_seed_of_64_bits_is_taken(model: ServedModel, unseen: JointSnapshot, seed: int) -> None:
+    answer = solve(model, unseen, target_array=[0.4, 0.0, 0.4, 1.0, 0.0, 0.0, 0.0], random_seed=seed)
+    assert answer.error_code == ErrorCode.SUCCESS, answer.message
+
+
+@pytest.mark.parametrize("matrix", [np.zeros((4, 4)), np.diag([2.0, 2, 2, 1]), np.diag([1.0, 1, -1, 1])])
+def test_a_matrix_that_is_no_transform_is_refused_by_the_client(matrix: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="target 1 is no rigid transform"):
+        pose_rows(np.stack([np.eye(4), matrix]))
 
 
 def test_a_target_without_a_solution_is_nan_and_not_found(model: ServedModel, unseen: JointSnapshot) -> None:
@@ -303,9 +314,7 @@ def test_locked_joints_stay_at_the_seed_or_are_refused_by_name(
         assert answer.positions[0, 0, 2] == READY[2]
 
 
-def test_weights_free_an_axis_or_are_refused_by_name(
-    model: ServedModel, unseen: JointSnapshot, oracle: Oracle
-) -> None:
+def test_weights_free_an_axis_or_are_refused_by_name(model: ServedModel, unseen: JointSnapshot, oracle: Oracle) -> None:
     T = reachable(oracle, 1)[0]
     answer = solve(model, unseen, target_array=rows([T]), weights=[1, 1, 1, 0, 0, 0])
     if answer.error_code == ErrorCode.FAILURE:
@@ -315,9 +324,7 @@ def test_weights_free_an_axis_or_are_refused_by_name(
         assert errors(oracle.poses(q)[TIP], T)[0] <= 1e-4
 
 
-def test_the_nearest_solution_is_no_farther_than_any(
-    model: ServedModel, unseen: JointSnapshot, oracle: Oracle
-) -> None:
+def test_the_nearest_solution_is_no_farther_than_any(model: ServedModel, unseen: JointSnapshot, oracle: Oracle) -> None:
     Ts = reachable(oracle, 10)
     any_, nearest = (solve(model, unseen, target_array=rows(Ts), seeds=READY, preference=p) for p in (0, 1))
     if nearest.error_code == ErrorCode.FAILURE:
@@ -395,9 +402,7 @@ def test_a_timeout_ends_the_search_with_a_status_for_each_row(
     assert (answer.status == 6).any()
 
 
-def test_a_request_that_breaks_the_rules_of_its_type_is_answered_too(
-    model: ServedModel, unseen: JointSnapshot
-) -> None:
+def test_a_request_that_breaks_the_rules_of_its_type_is_answered_too(model: ServedModel, unseen: JointSnapshot) -> None:
     answer = answer_ik(model, unseen, SimpleNamespace(), Defaults(), arrived=0.0)
     assert answer.error_code == ErrorCode.FAILURE
     assert "AttributeError" in answer.message
