@@ -53,6 +53,8 @@ def test_the_embedded_robots_agree_with_pinocchio(name):
     from robots import text
 
     chain_ = chain(name)
+    if int(pinocchio.__version__.split(".")[0]) < 3:  # the one that fits beside numpy 1
+        pytest.skip("this Pinocchio knows no mimic joints")
     model = pinocchio.buildModelFromXML(text(name), mimic=True)
     data = model.createData()
     q = chain_.random(20)
