@@ -103,3 +103,14 @@ def test_the_jacobians_are_those_of_the_reference(entry: corpus.Entry) -> None:
         columns = [names.index(joint) for joint in case["joints"]]
         assert found[:, columns] == pytest.approx(np.array(case["J"]), abs=1e-8)
         assert not np.delete(found, columns, axis=1).any()
+
+
+@each_robot
+def test_float32_stays_within_2e_5_of_a_metre(entry: corpus.Entry) -> None:
+    chain, reference = load(entry)
+    poses = chain.to(torch.float32).forward_kinematics_tensor(torch.tensor(reference["qpos"], dtype=torch.float32))
+    scale = max(1.0, *(abs(x) for expected in reference["poses"] for T in expected.values() for x in np.ravel(T)))
+    for k, expected in enumerate(reference["poses"]):
+        for link, matrix in expected.items():
+            got = poses[chain.frame_to_idx[link], k].flatten().numpy()
+            assert got == pytest.approx(np.ravel(matrix), abs=2e-5 * scale, rel=0), link
