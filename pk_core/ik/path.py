@@ -56,7 +56,7 @@ def make_path(tree: Tree, low: np.ndarray, high: np.ndarray) -> Path:
     )
 
 
-def movable_columns(tree: Tree, path: Path, locked: set[str]) -> np.ndarray:
+def movable_columns(tree: Tree, path: Path, locked: frozenset[str]) -> np.ndarray:
     """Give the columns of q that the solver may move: scalar joints on the path that are neither locked nor planar."""
     held = {
         column

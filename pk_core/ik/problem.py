@@ -30,12 +30,13 @@ def make_problem(tree: Tree, locked: frozenset[str], bounds: tuple[tuple[float, 
             raise UnknownJoint("joint to lock", name, names)
     low, high = (np.array(bound) for bound in bounds)
     path = make_path(tree, low, high)
-    movable = movable_columns(tree, path, set(locked))
+    movable = movable_columns(tree, path, locked)
     _check_limits(tree, movable, low, high)
     slot = {int(column): k for k, column in enumerate(movable)}
     slots = [slot.get(int(column), -1) if kind == SCALAR else -1 for kind, column in zip(path.kinds, path.columns)]
     turns = np.array([_turns(path, column) for column in movable], dtype=np.bool_)
     low, high = low[movable], high[movable]
+    slides, length = _slides(path, movable), _length(path)
     start, end = seeds.sampling_range(low, high, turns, path.reach)
     return Problem(
         kinds=path.kinds,
@@ -47,14 +48,14 @@ def make_problem(tree: Tree, locked: frozenset[str], bounds: tuple[tuple[float, 
         high=high,
         turns=turns,
         wraps=turns & (high - low >= 2 * math.pi),
-        ease=np.where(_slides(path, movable), _length(path) ** 2, 1.0),
-        cap=np.where(_slides(path, movable), np.inf, TURN_CAP),
+        ease=np.where(slides, length**2, 1.0),
+        cap=np.where(slides, np.inf, TURN_CAP),
         start=start,
         span=end - start,
         steps=seeds.kronecker_steps(len(movable)),
         shoulder=path.shoulder,
         reach=path.reach,
-        scale=1.0 / _length(path),
+        scale=1.0 / length,
     )
 
 

@@ -171,7 +171,7 @@ def _output(n: int, k: int, nq: int) -> Output:
 
 @contextmanager
 def _clock(timeout: float | None, stop: np.ndarray) -> Iterator[None]:
-    """Set `stop` after `timeout` seconds; the kernel looks at it before each attempt."""
+    """Set `stop` after `timeout` seconds; the kernel looks at it in each iteration."""
     if timeout is None:
         yield
         return
