@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import copy
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -15,6 +16,7 @@ from .flatten import flatten
 from .integration import integrate
 from .kinematics import TreeTensors
 from .model import Robot
+from .parameters import Parameters, check_parameters, parametrised
 from .transform import Transform3d
 from .tree import Tree
 
@@ -31,10 +33,14 @@ class Chain(ChainInfo):
     """
 
     def __init__(self, robot: Robot, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> None:
-        self._set(robot, flatten(robot), dtype, device)
+        self.root_frame = robot.root
+        self._set(robot, flatten(robot), None, dtype, device)
 
-    def _set(self, robot: Robot, tree: Tree, dtype: torch.dtype, device: torch.device | str) -> None:
+    def _set(
+        self, robot: Robot, tree: Tree, parameters: Parameters | None, dtype: torch.dtype, device: torch.device | str
+    ) -> None:
         self.robot = robot
+        self.parameters = parameters
         self._tree = tree
         self._place(dtype, torch.device(device))
 
@@ -43,6 +49,9 @@ class Chain(ChainInfo):
         if dtype not in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
             raise TypeError(f"a chain has a floating dtype, got {dtype}")
         tensors = TreeTensors.make(self._tree, dtype, device)
+        if self.parameters is not None:
+            self.parameters = self.parameters.to(dtype, device)
+            tensors = tensors.with_constants(parametrised(self.robot, self._tree, tensors.constants, self.parameters))
         low, high = (torch.tensor(bound, dtype=dtype, device=device) for bound in self.get_joint_limits())
         self.dtype, self.device, self._tensors, self.low, self.high = dtype, device, tensors, low, high
         self._pruned: dict[tuple[str, ...], TreeTensors] = {self._tree.frame_names: tensors}
@@ -61,6 +70,39 @@ class Chain(ChainInfo):
                 device = argument
         self._place(dtype or self.dtype, torch.device(device) if device is not None else self.device)
         return self
+
+    def with_parameters(
+        self,
+        *,
+        origins: Mapping[str, Tensor | Transform3d] | None = None,
+        axes: Mapping[str, Tensor] | None = None,
+        offsets: Mapping[str, Tensor | float] | None = None,
+        mimic: Mapping[str, tuple[Tensor | float, Tensor | float]] | None = None,
+        base: Tensor | Transform3d | None = None,
+    ):
+        """Give a chain of the same robot with other model parameters, by joint name; what is left out stays.
+
+        Tensors may require grad: forward kinematics and Jacobians carry gradients to them. With a batch (any that
+        broadcasts with that of configurations) each row has an arm of its own. Limits and `robot` stay as they are.
+
+        Args:
+            origins: `T_parent_joint` (*batch, 4, 4), of fixed joints too.
+            axes: direction in the joint frame (*batch, 3), normalised here.
+            offsets: added to the joint's coordinate (*batch,) [rad] or [m]; joints that mimic it follow the sum.
+            mimic: (multiplier, offset), each (*batch,), of joints that mimic another.
+            base: `T_base_root` (*batch, 4, 4): poses and Jacobians are then given in the frame `base`.
+
+        Raises:
+            UnknownJoint, UnsupportedError, ShapeError, TensorTypeError: what is wrong, by the name of the argument.
+        """
+        given = check_parameters(
+            self.robot, origins or {}, axes or {}, offsets or {}, mimic or {}, base, self.dtype, self.device
+        )
+        other = copy.copy(self)
+        other._set(
+            self.robot, self._tree, self.parameters.merged(given) if self.parameters else given, self.dtype, self.device
+        )
+        return other
 
     def ensure_tensor(self, th: Configuration, missing: Missing = "neutral") -> Tensor:
         """Turn a list, array, tensor or dict (by joint name) into q (*batch, nq); one dimension is a batch of one.

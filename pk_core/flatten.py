@@ -7,7 +7,7 @@ import numpy as np
 from .errors import ModelError, UnknownLink, UnsupportedError
 from .model import Axis, Joint, JointType, Robot
 from .pose import IDENTITY, Pose, Vector
-from .tree import BALL, FIXED, FREE, N_CONSTANTS, SCALAR, JointSpan, Tree
+from .tree import BALL, FIXED, FREE, N_CONSTANTS, SCALAR, JointSpan, NodeSource, Tree
 
 
 def flatten(robot: Robot) -> Tree:
@@ -63,6 +63,7 @@ class _Builder:
         self.robot = robot
         self.layout: list[tuple[int, int, int, int]] = []
         self.constants: list[list[float]] = []
+        self.sources: list[NodeSource] = []
         self.frames: dict[str, int] = {}
         self.node_of: dict[str, int] = {}
         self.spans: dict[str, JointSpan] = {}
@@ -84,6 +85,7 @@ class _Builder:
         return Tree(
             layout=np.array(self.layout, dtype=np.int64).reshape(-1, 4),
             constants=np.array(self.constants, dtype=np.float64).reshape(-1, N_CONSTANTS),
+            sources=tuple(self.sources),
             frame_names=tuple(self.frames),
             frame_nodes=np.array(list(self.frames.values()), dtype=np.int64),
             spans=tuple(self.spans.values()),
@@ -98,21 +100,21 @@ class _Builder:
         if not self.robot.link(name).hidden:
             self.frames[name] = node
 
-    def add_fixed(self, parent: int, origin: Pose) -> int:
-        return self._add(parent, FIXED, origin)
+    def add_fixed(self, parent: int, origin: Pose, origin_of: str = "", reversed: bool = False) -> int:
+        return self._add(parent, FIXED, origin, origin_of=origin_of, reversed=reversed)
 
     def add_joint(self, parent: int, joint: Joint) -> int:
         """Add the nodes from the parent link to the child link; return the child's."""
         if joint.type is JointType.FIXED:
-            return self.add_fixed(parent, joint.origin @ joint.child_offset)
-        node, origin = parent, joint.origin
+            return self.add_fixed(parent, joint.origin @ joint.child_offset, joint.name)
+        node, origin, origin_of = parent, joint.origin, joint.name
         if joint.type in (JointType.BALL, JointType.FLOATING):
             span = self.spans[joint.name]
             kind = BALL if joint.type is JointType.BALL else FREE
-            node = self._add(node, kind, origin, q_column=span.q_start, v_column=span.v_start)
+            node = self._add(node, kind, origin, origin_of=origin_of, q_column=span.q_start, v_column=span.v_start)
         for motion in self._motions(joint):
-            node = self._add(node, SCALAR, origin, **motion)
-            origin = IDENTITY
+            node = self._add(node, SCALAR, origin, origin_of=origin_of, **motion)
+            origin, origin_of = IDENTITY, ""
         return node if joint.child_offset == IDENTITY else self.add_fixed(node, joint.child_offset)
 
     def add_reversed_joint(self, parent: int, joint: Joint) -> int:
@@ -121,7 +123,7 @@ class _Builder:
         The inverse of a motion about an axis is the same motion about the negated axis.
         """
         if joint.type is JointType.FIXED:
-            return self.add_fixed(parent, (joint.origin @ joint.child_offset).inverse())
+            return self.add_fixed(parent, (joint.origin @ joint.child_offset).inverse(), joint.name, reversed=True)
         if joint.type in (JointType.BALL, JointType.FLOATING):
             raise UnsupportedError(
                 f"a serial chain can't climb from {joint.child!r} to {joint.parent!r} through the {joint.type.value} joint "
@@ -130,9 +132,9 @@ class _Builder:
         node, origin = parent, joint.child_offset.inverse()
         for motion in reversed(self._motions(joint)):
             x, y, z = motion.pop("axis")
-            node = self._add(node, SCALAR, origin, axis=(-x, -y, -z), **motion)
+            node = self._add(node, SCALAR, origin, axis=(-x, -y, -z), reversed=True, **motion)
             origin = IDENTITY
-        return self.add_fixed(node, joint.origin.inverse())
+        return self.add_fixed(node, joint.origin.inverse(), joint.name, reversed=True)
 
     def _motions(self, joint: Joint) -> list[dict]:
         """Give the scalar motions of a joint in the order in which they act, as arguments of `_add`."""
@@ -145,7 +147,10 @@ class _Builder:
                 for k, (axis, turn, slide) in enumerate(ways)
             ]
         turn, slide = {JointType.PRISMATIC: (0.0, 1.0), JointType.SCREW: (1.0, joint.pitch)}.get(joint.type, (1.0, 0.0))
-        return [dict(turn=turn, slide=slide, **self._follow(joint, axis, k)) for k, axis in enumerate(joint.axes)]
+        return [
+            dict(turn=turn, slide=slide, motion_of=joint.name, axis_index=k, **self._follow(joint, axis, k))
+            for k, axis in enumerate(joint.axes)
+        ]
 
     def _follow(self, joint: Joint, axis: Axis, k: int) -> dict:
         """Find the column that moves an axis, and how: value = multiplier * q[column] + offset."""
@@ -172,8 +177,13 @@ class _Builder:
         v_column: int = -1,
         multiplier: float = 1.0,
         offset: float = 0.0,
+        origin_of: str = "",
+        motion_of: str = "",
+        axis_index: int = 0,
+        reversed: bool = False,
     ) -> int:
         self.layout.append((parent, kind, q_column, v_column))
+        self.sources.append(NodeSource(origin_of, motion_of, axis_index, reversed))
         rotation = [entry for row in origin.rotation for entry in row]
         self.constants.append([*rotation, *origin.xyz, *axis, turn, slide, multiplier, offset])
         return len(self.layout) - 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -37,9 +39,11 @@ class SerialChain(Chain):
     ) -> None:
         root = root_frame_name or chain.robot.root
         self.root_frame, self.end_frame = root, end_frame_name
-        self._set(
-            chain.robot, flatten_path(chain.robot, root, end_frame_name), dtype or chain.dtype, device or chain.device
-        )
+        parameters = chain.parameters
+        if parameters is not None and root != chain.root_frame:
+            parameters = replace(parameters, base=None)  # it places another root
+        tree = flatten_path(chain.robot, root, end_frame_name)
+        self._set(chain.robot, tree, parameters, dtype or chain.dtype, device or chain.device)
 
     def _place(self, dtype: torch.dtype, device: torch.device) -> None:
         super()._place(dtype, device)

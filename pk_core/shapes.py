@@ -10,6 +10,11 @@ from torch import Tensor
 from .errors import ShapeError, TensorTypeError
 
 
+def values_are_hidden() -> bool:
+    """Say whether a compiler or a function transform is at work, for which tensors have shapes but no numbers to check."""
+    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+
+
 def require_trailing(name: str, tensor: Tensor, *sizes: int) -> None:
     """Check that a tensor ends in the given sizes, whatever its leading batch dimensions.
 

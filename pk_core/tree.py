@@ -59,6 +59,22 @@ class JointSpan:
         return tuple(1.0 if suffix == "qw" else 0.0 for suffix in COORDINATE_SUFFIXES[self.joint.type])
 
 
+@dataclass(frozen=True)
+class NodeSource:
+    """What of the description the constants of one node stand for.
+
+    Attributes:
+        origin_of: the joint whose origin stands in the node, empty where none does.
+        motion_of: the joint whose axis moves the node, empty where none does; `axis_index` says which of its axes.
+        reversed: the joint is walked from its child to its parent: the origin is inverted, the axis negated.
+    """
+
+    origin_of: str = ""
+    motion_of: str = ""
+    axis_index: int = 0
+    reversed: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class Tree:
     """Nodes in an order where parents come first.
@@ -66,6 +82,7 @@ class Tree:
     Attributes:
         layout: (n_nodes, 4) int64: parent node (-1 for the first), kind, first column of q and of v (-1 where fixed).
         constants: (n_nodes, 19) float64: see the column names above; metres and radians.
+        sources: what of the description each node stands for.
         frame_names: the frames of the user, in the order of their rows in results.
         frame_nodes: (n_frames,) int64, the node of each.
         spans: the moving joints that are coordinates, in the order of their columns.
@@ -73,30 +90,37 @@ class Tree:
 
     layout: npt.NDArray[np.int64]
     constants: npt.NDArray[np.float64]
+    sources: tuple[NodeSource, ...]
     frame_names: tuple[str, ...]
     frame_nodes: npt.NDArray[np.int64]
     spans: tuple[JointSpan, ...]
     nq: int
     nv: int
 
-    def pruned(self, frame_names: tuple[str, ...]) -> Tree:
-        """Keep only what moves these frames; columns of q stay where they are."""
-        row = {name: i for i, name in enumerate(self.frame_names)}
-        wanted = [int(self.frame_nodes[row[name]]) for name in frame_names]
+    def nodes_of(self, frame_names: tuple[str, ...]) -> list[int]:
+        """List the nodes that move these frames, parents first."""
         keep = set()
-        for node in wanted:
+        for node in self._frame_nodes(frame_names):
             while node >= 0 and node not in keep:
                 keep.add(node)
                 node = int(self.layout[node, PARENT])
-        nodes = sorted(keep)
+        return sorted(keep)
+
+    def pruned(self, frame_names: tuple[str, ...]) -> Tree:
+        """Keep only what moves these frames; columns of q stay where they are."""
+        nodes = self.nodes_of(frame_names)
         new_index = {node: i for i, node in enumerate(nodes)} | {-1: -1}
         layout = self.layout[nodes].copy()
         layout[:, PARENT] = [new_index[int(parent)] for parent in layout[:, PARENT]]
-        frame_nodes = np.array([new_index[node] for node in wanted], dtype=np.int64)
         return replace(
             self,
             layout=layout,
             constants=self.constants[nodes],
+            sources=tuple(self.sources[node] for node in nodes),
             frame_names=tuple(frame_names),
-            frame_nodes=frame_nodes,
+            frame_nodes=np.array([new_index[node] for node in self._frame_nodes(frame_names)], dtype=np.int64),
         )
+
+    def _frame_nodes(self, frame_names: tuple[str, ...]) -> list[int]:
+        row = {name: i for i, name in enumerate(self.frame_names)}
+        return [int(self.frame_nodes[row[name]]) for name in frame_names]

@@ -63,7 +63,7 @@ def solve_ik(
     options, name = options or IKOptions(), _frame(chain, targets, frame)
     if type(num_solutions) is not int or num_solutions < 1:
         raise IKOptionError(f"num_solutions must be a whole number of at least 1, got {num_solutions!r}")
-    tree = chain._frames((name,)).tree
+    tree = chain._frames((name,)).numeric_tree
     batch, rows, valid = as_poses(targets)
     bounds = _bounds(options, tree)
     seed_rows = _seed_rows(chain, seeds, bounds, tuple(batch))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..errors import ShapeError
 from . import fused, reference
 from .tensors import TreeTensors
 
@@ -17,6 +18,7 @@ def forward_kinematics(q: Tensor, tree: TreeTensors, *, plain: bool = False) -> 
     Args:
         plain: take plain autograd through the definition whatever the fused path could do.
     """
+    q = _for_each_arm(q, tree)
     if plain or not _fusable(q, tree):
         return reference.forward_kinematics(q, tree)
     return fused.ForwardKinematics.apply(q, tree) if _recorded(q) else fused.forward_kinematics(q, tree)
@@ -24,11 +26,26 @@ def forward_kinematics(q: Tensor, tree: TreeTensors, *, plain: bool = False) -> 
 
 def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
     """Give the Jacobian [v; w] (*batch, 6, nv) at a point of the tree's last frame, in the axes of the root frame."""
+    q = _for_each_arm(q, tree)
     if not _fusable(q, tree):
         return reference.jacobian(q, locations, tree)
     if _recorded(q) or locations.requires_grad:
         return fused.Jacobian.apply(q, locations, tree)
     return fused.jacobian(q, locations, tree)
+
+
+def _for_each_arm(q: Tensor, tree: TreeTensors) -> Tensor:
+    """Give a row of q to each set of constants, where these have a batch."""
+    if tree.constants.dim() == 2:
+        return q
+    try:
+        batch = torch.broadcast_shapes(q.shape[:-1], tree.constants.shape[:-2])
+    except RuntimeError:
+        raise ShapeError(
+            f"the batch {tuple(q.shape[:-1])} of the configurations and that of the model parameters, "
+            f"{tuple(tree.constants.shape[:-2])}, do not broadcast"
+        ) from None
+    return q.expand(*batch, q.shape[-1])
 
 
 def _fusable(q: Tensor, tree: TreeTensors) -> bool:
@@ -40,7 +57,7 @@ def _fusable(q: Tensor, tree: TreeTensors) -> bool:
     return (
         q.device.type == "cpu"
         and not torch.compiler.is_compiling()
-        and not tree.constants.requires_grad
+        and not tree.parametrised
         and q.dtype in (torch.float32, torch.float64)
     )
 

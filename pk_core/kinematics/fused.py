@@ -22,7 +22,7 @@ def forward_kinematics(q: Tensor, tree: TreeTensors) -> Tensor:
     flat = _rows(q)
     n, n_frames = flat.shape[0], len(tree.tree.frame_nodes)
     out = q.new_empty(n_frames, *q.shape[:-1], 4, 4)
-    arguments = (flat.numpy(), tree.constants_numpy, tree.tree.layout, tree.tree.frame_nodes)
+    arguments = (flat.numpy(), tree.constants_numpy[0], tree.tree.layout, tree.tree.frame_nodes)
     run_slices(forward_slice, n, n * len(tree.tree.layout) * 12, LANES, *arguments, out.view(n_frames, n, 16).numpy())
     return out
 
@@ -33,7 +33,14 @@ def reverse_sweep(q: Tensor, grad: Tensor, tree: TreeTensors) -> Tensor:
     n, n_frames = flat.shape[0], len(tree.tree.frame_nodes)
     grad_q = flat.new_zeros(flat.shape)
     grad_rows = grad.detach().to(q.dtype).contiguous().view(n_frames, n, 16).numpy()
-    arguments = (flat.numpy(), tree.constants_numpy, tree.tree.layout, tree.tree.frame_nodes, grad_rows, grad_q.numpy())
+    arguments = (
+        flat.numpy(),
+        tree.constants_numpy[0],
+        tree.tree.layout,
+        tree.tree.frame_nodes,
+        grad_rows,
+        grad_q.numpy(),
+    )
     run_slices(backward_slice, n, n * len(tree.tree.layout) * 30, LANES, *arguments)
     return grad_q.view(q.shape)
 
@@ -46,7 +53,7 @@ def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
     points = locations.detach()
     points = points.expand(*q.shape[:-1], 3).reshape(n, 3) if points.dim() > 1 else points.reshape(1, 3)
     node = int(tree.tree.frame_nodes[-1])
-    arguments = (flat.numpy(), tree.constants_numpy, tree.tree.layout, node, points.contiguous().numpy())
+    arguments = (flat.numpy(), tree.constants_numpy[0], tree.tree.layout, node, points.contiguous().numpy())
     run_slices(jacobian_slice, n, n * len(tree.tree.layout) * 20, LANES, *arguments, out.view(n, 6, tree.nv).numpy())
     return out
 

@@ -1,7 +1,7 @@
 """The definition: forward kinematics and the Jacobian in plain torch, differentiable in every way torch knows.
 
 The fused kernels are the same mathematics; the tests hold them to this file in values and gradients.
-Shapes: q (*batch, nq); poses `T_root_node` (*batch, 4, 4); constants (n_nodes, 19), as in `tree.py`.
+Shapes: q (*batch, nq); poses `T_root_node` (*batch, 4, 4); constants (n_nodes, 19), as in `tree.py`, or (*batch, n_nodes, 19).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .tensors import TreeTensors
 def node_poses(q: Tensor, tree: TreeTensors) -> list[Tensor]:
     """Give `T_root_node` (*batch, 4, 4) of every node: one sweep from the root to the leaves."""
     layout, constants = tree.layout, tree.constants
-    origins = _homogeneous(constants[:, :9].unflatten(-1, (3, 3)), constants[:, POSITION : POSITION + 3])
+    origins = _homogeneous(constants[..., :9].unflatten(-1, (3, 3)), constants[..., POSITION : POSITION + 3]).unbind(-3)
     motions = _scalar_motions(q, tree)
     poses: list[Tensor] = []
     for i, row in enumerate(layout):
@@ -52,10 +52,9 @@ def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
         kind, column = layout[node][KIND], layout[node][V_COLUMN]
         R, p = poses[node][..., :3, :3], poses[node][..., :3, 3]
         if kind == SCALAR:
-            c = constants[node]
-            a = c[MULTIPLIER] * _apply(R, c[AXIS : AXIS + 3])
-            v = torch.linalg.cross(c[TURN] * a, point - p) + c[SLIDE] * a
-            columns[column] = columns[column] + torch.cat([v, c[TURN] * a], -1)
+            turn, slide = _world_motion(constants[..., node, :], R)
+            v = torch.linalg.cross(turn, point - p) + slide
+            columns[column] = columns[column] + torch.cat([v, turn], -1)
         elif kind in (BALL, FREE):
             turn = torch.cat([torch.linalg.cross(R, (point - p).unsqueeze(-1), dim=-2), R], -2)
             slide = torch.cat([R, torch.zeros_like(R)], -2)
@@ -84,9 +83,8 @@ def reverse_sweep(q: Tensor, grad: Tensor, tree: TreeTensors) -> Tensor:
         R, p = poses[i][..., :3, :3], poses[i][..., :3, 3]
         torque = t[i] - torch.linalg.cross(p, f[i])
         if kind == SCALAR:
-            c = constants[i]
-            a = c[MULTIPLIER] * _apply(R, c[AXIS : AXIS + 3])
-            columns[column] = columns[column] + (a * (c[TURN] * torque + c[SLIDE] * f[i])).sum(-1)
+            turn, slide = _world_motion(constants[..., i, :], R)
+            columns[column] = columns[column] + (turn * torque + slide * f[i]).sum(-1)
         elif kind in (BALL, FREE):
             start = column + 3 * (kind == FREE)
             wxyz = q[..., start : start + 4]
@@ -109,9 +107,7 @@ def forward_tangent(q: Tensor, dq: Tensor, tree: TreeTensors) -> Tensor:
         R, p = poses[i][..., :3, :3], poses[i][..., :3, 3]
         slide = turn = torch.zeros_like(p)
         if kind == SCALAR:
-            c = constants[i]
-            a = (c[MULTIPLIER] * dq[..., column]).unsqueeze(-1) * _apply(R, c[AXIS : AXIS + 3])
-            slide, turn = c[SLIDE] * a, c[TURN] * a
+            turn, slide = (dq[..., column, None] * way for way in _world_motion(constants[..., i, :], R))
         elif kind in (BALL, FREE):
             start = column + 3 * (kind == FREE)
             turn = _apply(R, _quaternion_rate(q[..., start : start + 4], dq[..., start : start + 4]))
@@ -139,13 +135,19 @@ def _scalar_motions(q: Tensor, tree: TreeTensors) -> dict[int, Tensor]:
     nodes = [i for i, row in enumerate(tree.layout) if row[KIND] == SCALAR]
     if not nodes:
         return {}
-    c = tree.constants[nodes]
-    value = c[:, MULTIPLIER] * q[..., [tree.layout[i][Q_COLUMN] for i in nodes]] + c[:, OFFSET]
-    angle, axis = (c[:, TURN] * value)[..., None, None], c[:, AXIS : AXIS + 3]
+    c = tree.constants[..., nodes, :]
+    value = c[..., MULTIPLIER] * q[..., [tree.layout[i][Q_COLUMN] for i in nodes]] + c[..., OFFSET]
+    angle, axis = (c[..., TURN] * value)[..., None, None], c[..., AXIS : AXIS + 3]
     K = _skew(axis)
     R = torch.eye(3, dtype=c.dtype, device=c.device) + torch.sin(angle) * K + (1 - torch.cos(angle)) * (K @ K)
-    p = (c[:, SLIDE] * value).unsqueeze(-1) * axis
+    p = (c[..., SLIDE] * value).unsqueeze(-1) * axis
     return dict(zip(nodes, _homogeneous(R, p).unbind(-3)))
+
+
+def _world_motion(c: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
+    """Give the turn and the slide (*batch, 3) of a scalar node for one unit of its coordinate, in root axes."""
+    a = c[..., MULTIPLIER, None] * _apply(R, c[..., AXIS : AXIS + 3])
+    return c[..., TURN, None] * a, c[..., SLIDE, None] * a
 
 
 def _quaternion_motion(q: Tensor, column: int, free: bool) -> Tensor:
@@ -163,7 +165,7 @@ def _quaternion_motion(q: Tensor, column: int, free: bool) -> Tensor:
 
 def _free_axes(tree: TreeTensors, poses: list[Tensor], node: int) -> Tensor:
     """Give the rotation from the frame in which x, y, z of a free node are measured to the root frame."""
-    axes = tree.constants[node, :9].unflatten(-1, (3, 3))
+    axes = tree.constants[..., node, :9].unflatten(-1, (3, 3))
     parent = tree.layout[node][PARENT]
     return axes if parent < 0 else poses[parent][..., :3, :3] @ axes
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import torch
 
+from ..errors import UnsupportedError
 from ..tree import Tree
 
 
@@ -16,14 +18,15 @@ class TreeTensors:
 
     Attributes:
         tree: the float64 source.
-        constants: (n_nodes, 19) on the device, in the dtype of the chain.
-        constants_numpy: the same memory as the CPU kernels take it, None on other devices.
+        constants: (n_nodes, 19) or, with parameters of their own for each row, (*batch, n_nodes, 19); on the device, in the
+            dtype of the chain.
+        parametrised: the constants are computed from model parameters, which gradients may have to reach.
         layout, frame_nodes: those of the tree as plain integers: torch.compile unrolls a loop over them.
     """
 
     tree: Tree
     constants: torch.Tensor
-    constants_numpy: np.ndarray | None
+    parametrised: bool
     layout: list[list[int]]
     frame_nodes: list[int]
 
@@ -31,13 +34,35 @@ class TreeTensors:
     def make(tree: Tree, dtype: torch.dtype, device: torch.device) -> TreeTensors:
         """Round the float64 constants of a tree once, to this dtype."""
         constants = torch.from_numpy(tree.constants).to(device=device, dtype=dtype)
-        in_kernels = device.type == "cpu" and dtype in (torch.float32, torch.float64)
-        array = constants.numpy() if in_kernels else None
-        return TreeTensors(tree, constants, array, tree.layout.tolist(), tree.frame_nodes.tolist())
+        return TreeTensors(tree, constants, False, tree.layout.tolist(), tree.frame_nodes.tolist())
+
+    def with_constants(self, constants: torch.Tensor) -> TreeTensors:
+        """Put other constants in place of these."""
+        return replace(self, constants=constants, parametrised=True)
 
     def pruned(self, frame_names: tuple[str, ...]) -> TreeTensors:
         """Keep only the nodes that move these frames."""
-        return TreeTensors.make(self.tree.pruned(frame_names), self.constants.dtype, self.constants.device)
+        tree = self.tree.pruned(frame_names)
+        constants = self.constants[..., self.tree.nodes_of(frame_names), :]
+        return TreeTensors(tree, constants, self.parametrised, tree.layout.tolist(), tree.frame_nodes.tolist())
+
+    @cached_property
+    def constants_numpy(self) -> np.ndarray:
+        """The same memory as the CPU kernels take it where it belongs to no row alone: (1, n_nodes, 19)."""
+        return self.constants.detach().unsqueeze(0).numpy()
+
+    @cached_property
+    def numeric_tree(self) -> Tree:
+        """The tree with the constants that hold now, float64, for what takes no gradients.
+
+        Raises:
+            UnsupportedError: each row has parameters of its own.
+        """
+        if not self.parametrised:
+            return self.tree
+        if self.constants.dim() > 2:
+            raise UnsupportedError("inverse kinematics of several arms at once is not supported: solve for each alone")
+        return replace(self.tree, constants=self.constants.detach().double().cpu().numpy())
 
     @property
     def nq(self) -> int:
