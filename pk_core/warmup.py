@@ -7,17 +7,16 @@ import torch
 from . import kinematics
 from .chain import Chain
 from .ik import IKOptions, solve_ik
-from .kinematics import fused
 from .serial_chain import SerialChain
 
 
 def warmup(chain: Chain) -> None:
     """Compile, or load from the disk cache, every kernel that calls on this chain take; seconds once a machine."""
-    q = chain.neutral().unsqueeze(0)
+    q = chain.neutral().unsqueeze(0).requires_grad_()
     frame = chain.end_frame if isinstance(chain, SerialChain) else chain.get_frame_names()[-1]
-    poses = chain.forward_kinematics_tensor(q)
-    Chain.jacobian(chain, q, frame)
-    if chain.device.type == "cpu":
-        fused.reverse_sweep(q, torch.zeros_like(poses), chain._tensors)
-    target = kinematics.forward_kinematics(q, chain._frames((frame,)))[0]
+    with torch.enable_grad():
+        for out in (chain.forward_kinematics_tensor(q), Chain.jacobian(chain, q, frame)):
+            torch.autograd.grad(out.sum(), q, allow_unused=True)
+    with torch.no_grad():
+        target = kinematics.forward_kinematics(q, chain._frames((frame,)))[0]
     solve_ik(chain, target, frame=frame, options=IKOptions(max_restarts=0))

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ShapeError
-from . import fused, reference
+from . import functions, fused, reference
 from .tensors import TreeTensors
 
 __all__ = ["TreeTensors", "forward_kinematics", "jacobian"]
@@ -18,54 +18,52 @@ def forward_kinematics(q: Tensor, tree: TreeTensors, *, plain: bool = False) -> 
     Args:
         plain: take plain autograd through the definition whatever the fused path could do.
     """
-    q = _for_each_arm(q, tree)
-    if plain or not _fusable(q, tree):
+    if tree.constants.dim() > 2:
+        q, tree = _for_each_arm(q, tree)
+    if plain or not _fusable(q):
         return reference.forward_kinematics(q, tree)
-    return fused.ForwardKinematics.apply(q, tree) if _recorded(q) else fused.forward_kinematics(q, tree)
+    if _recorded(q, tree.constants):
+        return functions.ForwardKinematics.apply(q, tree.constants, tree)
+    return fused.forward_kinematics(q, tree)
 
 
 def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
     """Give the Jacobian [v; w] (*batch, 6, nv) at a point of the tree's last frame, in the axes of the root frame."""
-    q = _for_each_arm(q, tree)
-    if not _fusable(q, tree):
+    if tree.constants.dim() > 2:
+        q, tree = _for_each_arm(q, tree)
+    if not _fusable(q):
         return reference.jacobian(q, locations, tree)
-    if _recorded(q) or locations.requires_grad:
-        return fused.Jacobian.apply(q, locations, tree)
+    if _recorded(q, tree.constants, locations):
+        return functions.Jacobian.apply(q, tree.constants, locations, tree)
     return fused.jacobian(q, locations, tree)
 
 
-def _for_each_arm(q: Tensor, tree: TreeTensors) -> Tensor:
-    """Give a row of q to each set of constants, where these have a batch."""
-    if tree.constants.dim() == 2:
-        return q
+def _for_each_arm(q: Tensor, tree: TreeTensors) -> tuple[Tensor, TreeTensors]:
+    """Give a row of q to each set of constants, and a set to each row."""
+    c = tree.constants
     try:
-        batch = torch.broadcast_shapes(q.shape[:-1], tree.constants.shape[:-2])
+        batch = torch.broadcast_shapes(q.shape[:-1], c.shape[:-2])
     except RuntimeError:
         raise ShapeError(
             f"the batch {tuple(q.shape[:-1])} of the configurations and that of the model parameters, "
-            f"{tuple(tree.constants.shape[:-2])}, do not broadcast"
+            f"{tuple(c.shape[:-2])}, do not broadcast"
         ) from None
-    return q.expand(*batch, q.shape[-1])
+    return q.expand(*batch, q.shape[-1]), tree.with_constants(c.expand(*batch, *c.shape[-2:]))
 
 
-def _fusable(q: Tensor, tree: TreeTensors) -> bool:
-    """Say whether the kernels can stand in for the definition: CPU, eager, fixed model parameters.
+def _fusable(q: Tensor) -> bool:
+    """Say whether the kernels can stand in for the definition: on the CPU, in eager mode.
 
     While compiling, the definition is traced instead: Inductor fuses it, and a custom function can't be differentiated
     in every way there.
     """
-    return (
-        q.device.type == "cpu"
-        and not torch.compiler.is_compiling()
-        and not tree.parametrised
-        and q.dtype in (torch.float32, torch.float64)
-    )
+    return q.device.type == "cpu" and not torch.compiler.is_compiling() and q.dtype in (torch.float32, torch.float64)
 
 
-def _recorded(q: Tensor) -> bool:
+def _recorded(*tensors: Tensor) -> bool:
     """Say whether torch must see the call: a gradient is asked for, or a transform (vmap, jvp...) is at work."""
     return (
-        (q.requires_grad and torch.is_grad_enabled())
+        (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
         or torch._C._are_functorch_transforms_active()
         or torch.autograd.forward_ad._current_level >= 0
     )

@@ -26,6 +26,7 @@ KERNEL_SOURCES = (
     "kinematics/compilation.py",
     "kinematics/forward.py",
     "kinematics/jacobians.py",
+    "kinematics/parameter_sweep.py",
     "kinematics/reverse.py",
     "kinematics/scalar.py",
     "ik/kernel.py",

@@ -2,7 +2,8 @@
 
 LANES configurations go through the tree together, component by component (`pose[node, component, lane]`), so that every
 inner loop runs at full vector width. The tail of a batch is padded to a whole block: a configuration gives the same
-bits wherever it stands in a batch. Shapes: q (n, nq), constants (n_nodes, 19), layout (n_nodes, 4); see `tree.py`.
+bits wherever it stands in a batch. Shapes: q (n, nq), layout (n_nodes, 4), constants (n_nodes, 19), or (n, n_nodes, 19)
+for rows that each have an arm of their own: Numba compiles each case alone, as `constants.ndim` says; see `tree.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from ..tree import AXIS, FIXED, FREE, KIND, MULTIPLIER, OFFSET, ORIGIN, PARENT, POSITION, Q_COLUMN, SCALAR, SLIDE, TURN
 from .compilation import jit, kernel
-from .scalar import SINCOS_RANGE, axis_rotation, quaternion_rotation, sincos
+from .scalar import SINCOS_RANGE, apply, axis_rotation, multiply, quaternion_rotation, sincos, sincos_far
 
 LANES = 64
 
@@ -110,19 +111,98 @@ def _compose(parent, local, out):
 
 
 @jit
+def constants_at(constants, row, node):
+    """Give the constants of a node in one row."""
+    if constants.ndim == 3:
+        return constants[row, node]
+    else:  # Numba prunes the branch that the type rules out
+        return constants[node]
+
+
+@jit
+def origin_of(c):
+    """Give the origin of a node: (rotation, position), float64."""
+    R = (
+        np.float64(c[0]), np.float64(c[1]), np.float64(c[2]),
+        np.float64(c[3]), np.float64(c[4]), np.float64(c[5]),
+        np.float64(c[6]), np.float64(c[7]), np.float64(c[8]),
+    )  # fmt: skip
+    return R, (np.float64(c[POSITION]), np.float64(c[POSITION + 1]), np.float64(c[POSITION + 2]))
+
+
+@jit
+def motion_of(kind, c, q, row, column):
+    """Give the motion of a node at one configuration: (rotation, translation), float64."""
+    if kind == SCALAR:
+        value = np.float64(c[MULTIPLIER]) * q[row, column] + c[OFFSET]
+        x, y, z = np.float64(c[AXIS]), np.float64(c[AXIS + 1]), np.float64(c[AXIS + 2])
+        sin, cos = sincos_far(c[TURN] * value)
+        a, b, d, along = (1.0 - cos) * x, (1.0 - cos) * y, (1.0 - cos) * z, c[SLIDE] * value
+        R = (
+            cos + a * x, a * y - sin * z, a * z + sin * y,
+            b * x + sin * z, cos + b * y, b * z - sin * x,
+            d * x - sin * y, d * y + sin * x, cos + d * z,
+        )  # fmt: skip
+        return R, (along * x, along * y, along * z)
+    if kind == FIXED:
+        return (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
+    x, y, z = 0.0, 0.0, 0.0
+    if kind == FREE:
+        x, y, z = np.float64(q[row, column]), np.float64(q[row, column + 1]), np.float64(q[row, column + 2])
+        column += 3
+    return quaternion_rotation(
+        np.float64(q[row, column]),
+        np.float64(q[row, column + 1]),
+        np.float64(q[row, column + 2]),
+        np.float64(q[row, column + 3]),
+    ), (x, y, z)
+
+
+@jit
+def local_of(R_origin, p_origin, R, p):
+    """Give origin @ motion."""
+    x, y, z = apply(R_origin, p)
+    return multiply(R_origin, R), (x + p_origin[0], y + p_origin[1], z + p_origin[2])
+
+
+@jit
+def _local_of_all(q, begin, c, kind, column, motion, local):
+    """origin @ motion where all rows share the constants."""
+    if kind == FIXED:
+        _local_fixed(c, local)
+    elif kind == SCALAR:
+        _load_scalar(q, begin, column, c[MULTIPLIER], c[OFFSET], c[TURN], motion)
+        _local_scalar(c, motion, local)
+    else:
+        _local_quaternion(c, q, begin, column, 1 if kind == FREE else 0, motion, local)
+
+
+@jit
+def _local_of_rows(q, begin, constants, node, kind, column, local):
+    """origin @ motion where each row has constants of its own."""
+    last = q.shape[0] - 1
+    for lane in range(LANES):
+        row = min(begin + lane, last)
+        c = constants[row, node]
+        R_origin, p_origin = origin_of(c)
+        R_motion, p_motion = motion_of(kind, c, q, row, column)
+        R, p = local_of(R_origin, p_origin, R_motion, p_motion)
+        for k in range(9):
+            local[k, lane] = R[k]
+        for k in range(3):
+            local[9 + k, lane] = p[k]
+
+
+@jit
 def forward_block(q, begin, constants, layout, pose, motion, local):
     """Fill pose[node, component, lane] for the configurations begin .. begin + LANES."""
     for node in range(layout.shape[0]):
         kind, column, parent = layout[node, KIND], layout[node, Q_COLUMN], layout[node, PARENT]
-        c = constants[node]
         target = pose[node] if parent < 0 else local
-        if kind == FIXED:
-            _local_fixed(c, target)
-        elif kind == SCALAR:
-            _load_scalar(q, begin, column, c[MULTIPLIER], c[OFFSET], c[TURN], motion)
-            _local_scalar(c, motion, target)
+        if constants.ndim == 3:
+            _local_of_rows(q, begin, constants, node, kind, column, target)
         else:
-            _local_quaternion(c, q, begin, column, 1 if kind == FREE else 0, motion, target)
+            _local_of_all(q, begin, constants[node], kind, column, motion, target)
         if parent >= 0:
             _compose(pose[parent], local, pose[node])
 

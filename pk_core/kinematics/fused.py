@@ -1,152 +1,111 @@
-"""The fused CPU kernels inside torch's graph: forward kinematics and the Jacobian as differentiable functions."""
+"""The fused CPU kernels called on tensors.
+
+Shapes are those of `reference`; constants are (n_nodes, 19), or (*batch, n_nodes, 19) with the batch of q.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
-import torch
+import numpy as np
 from torch import Tensor
 
-from . import reference
 from .forward import LANES, forward_slice
 from .jacobians import jacobian_slice
+from .parameter_sweep import jacobian_sweep_slice, parameter_slice
 from .reverse import backward_slice
 from .tensors import TreeTensors
 from .threads import run_slices
 
 
 def forward_kinematics(q: Tensor, tree: TreeTensors) -> Tensor:
-    """Run the forward kernel; nothing is recorded. Shapes as in `reference.forward_kinematics`."""
+    """Run the forward kernel."""
     flat = _rows(q)
-    n, n_frames = flat.shape[0], len(tree.tree.frame_nodes)
+    n, n_frames = flat.shape[0], len(tree.frame_nodes)
     out = q.new_empty(n_frames, *q.shape[:-1], 4, 4)
-    arguments = (flat.numpy(), tree.constants_numpy[0], tree.tree.layout, tree.tree.frame_nodes)
-    run_slices(forward_slice, n, n * len(tree.tree.layout) * 12, LANES, *arguments, out.view(n_frames, n, 16).numpy())
+    arguments = (flat.numpy(), _constants(tree), tree.tree.layout, tree.tree.frame_nodes)
+    run_slices(forward_slice, n, n * len(tree.layout) * 12, LANES, *arguments, out.view(n_frames, n, 16).numpy())
     return out
 
 
 def reverse_sweep(q: Tensor, grad: Tensor, tree: TreeTensors) -> Tensor:
-    """Run the backward kernel; nothing is recorded. Shapes as in `reference.reverse_sweep`."""
+    """Run the backward kernel; constants are shared."""
     flat = _rows(q)
-    n, n_frames = flat.shape[0], len(tree.tree.frame_nodes)
+    n = flat.shape[0]
     grad_q = flat.new_zeros(flat.shape)
-    grad_rows = grad.detach().to(q.dtype).contiguous().view(n_frames, n, 16).numpy()
-    arguments = (
-        flat.numpy(),
-        tree.constants_numpy[0],
-        tree.tree.layout,
-        tree.tree.frame_nodes,
-        grad_rows,
-        grad_q.numpy(),
-    )
-    run_slices(backward_slice, n, n * len(tree.tree.layout) * 30, LANES, *arguments)
+    arguments = (flat.numpy(), _constants(tree), tree.tree.layout, tree.tree.frame_nodes, _frame_rows(grad, q, tree))
+    run_slices(backward_slice, n, n * len(tree.layout) * 30, LANES, *arguments, grad_q.numpy())
     return grad_q.view(q.shape)
 
 
+def parameter_sweep(q: Tensor, grad: Tensor, tree: TreeTensors) -> tuple[Tensor, Tensor]:
+    """Run the backward kernel that reaches the constants: (dL/dq, dL/dconstants)."""
+    flat = _rows(q)
+    n, grad_q, grad_c = flat.shape[0], flat.new_zeros(flat.shape), _gradient_rows(flat.shape[0], tree)
+    arguments = (flat.numpy(), _constants(tree), tree.tree.layout, tree.tree.frame_nodes, _frame_rows(grad, q, tree))
+    run_slices(parameter_slice, n, n * len(tree.layout) * 150, LANES, *arguments, grad_q.numpy(), grad_c.numpy())
+    return grad_q.view(q.shape), _of_constants(grad_c, tree)
+
+
 def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
-    """Run the Jacobian kernel; nothing is recorded. Shapes as in `reference.jacobian`."""
+    """Run the Jacobian kernel."""
     flat = _rows(q)
     n = flat.shape[0]
     out = q.new_zeros(*q.shape[:-1], 6, tree.nv)
-    points = locations.detach()
-    points = points.expand(*q.shape[:-1], 3).reshape(n, 3) if points.dim() > 1 else points.reshape(1, 3)
-    node = int(tree.tree.frame_nodes[-1])
-    arguments = (flat.numpy(), tree.constants_numpy[0], tree.tree.layout, node, points.contiguous().numpy())
-    run_slices(jacobian_slice, n, n * len(tree.tree.layout) * 20, LANES, *arguments, out.view(n, 6, tree.nv).numpy())
+    arguments = (flat.numpy(), _constants(tree), tree.tree.layout, tree.frame_nodes[-1], _points(locations, q))
+    run_slices(jacobian_slice, n, n * len(tree.layout) * 20, LANES, *arguments, out.view(n, 6, tree.nv).numpy())
     return out
 
 
-class ForwardKinematics(torch.autograd.Function):
-    """`forward_kinematics` with its analytic backward (`reverse_sweep`), forward mode and a batching rule."""
-
-    @staticmethod
-    def forward(q: Tensor, tree: TreeTensors) -> Tensor:
-        return forward_kinematics(q, tree)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, TreeTensors], output: Tensor) -> None:
-        ctx.save_for_backward(inputs[0])
-        ctx.save_for_forward(inputs[0])
-        ctx.tree = inputs[1]
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        (q,) = ctx.saved_tensors
-        return ReverseSweep.apply(q, grad, ctx.tree), None
-
-    @staticmethod
-    def jvp(ctx: Any, dq: Tensor, _: None) -> Tensor:
-        (q,) = ctx.saved_tensors
-        return reference.forward_tangent(q, dq, ctx.tree)
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[int | None, None], q: Tensor, tree: TreeTensors) -> tuple[Tensor, int]:
-        return ForwardKinematics.apply(q.movedim(in_dims[0], 0), tree), 1
-
-
-class _Defined(torch.autograd.Function):
-    """A kernel of two tensors whose derivatives are those of its definition, `ctx.definition(a, b)`."""
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
-        _, pull = torch.func.vjp(ctx.definition, *ctx.saved_tensors)
-        return (*pull(grad), None)
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
-        inputs = ctx.saved_tensors
-        given = tuple(torch.zeros_like(x) if d is None else d for x, d in zip(inputs, tangents))
-        return torch.func.jvp(ctx.definition, inputs, given)[1]
-
-    @staticmethod
-    def save(ctx: Any, inputs: tuple[Tensor, Tensor, TreeTensors], definition: Callable) -> None:
-        ctx.save_for_backward(*inputs[:2])
-        ctx.save_for_forward(*inputs[:2])
-        ctx.definition = lambda a, b: definition(a, b, inputs[2])
-
-
-class ReverseSweep(_Defined):
-    """`reverse_sweep`, differentiable again through its definition."""
-
-    @staticmethod
-    def forward(q: Tensor, grad: Tensor, tree: TreeTensors) -> Tensor:
-        return reverse_sweep(q, grad, tree)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, TreeTensors], output: Tensor) -> None:
-        _Defined.save(ctx, inputs, reference.reverse_sweep)
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple, q: Tensor, grad: Tensor, tree: TreeTensors) -> tuple[Tensor, int]:
-        q = _batched(q, in_dims[0], info.batch_size, 0)
-        return ReverseSweep.apply(q, _batched(grad, in_dims[1], info.batch_size, 1), tree), 0
-
-
-class Jacobian(_Defined):
-    """`jacobian`, differentiable through its definition."""
-
-    @staticmethod
-    def forward(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
-        return jacobian(q, locations, tree)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, TreeTensors], output: Tensor) -> None:
-        _Defined.save(ctx, inputs, reference.jacobian)
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple, q: Tensor, locations: Tensor, tree: TreeTensors) -> tuple[Tensor, int]:
-        q = _batched(q, in_dims[0], info.batch_size, 0)
-        if in_dims[1] is not None:  # line the mapped dimension up with that of q
-            locations = locations.movedim(in_dims[1], 0)
-            locations = locations.reshape(-1, *(1,) * (q.dim() - locations.dim()), *locations.shape[1:])
-        return Jacobian.apply(q, locations, tree), 0
+def jacobian_sweep(q: Tensor, locations: Tensor, grad: Tensor, tree: TreeTensors) -> tuple[Tensor, Tensor, Tensor]:
+    """Run the backward kernel of the Jacobian: (dL/dq, dL/dlocations, dL/dconstants)."""
+    flat = _rows(q)
+    n, grad_q, grad_c = flat.shape[0], flat.new_zeros(flat.shape), _gradient_rows(flat.shape[0], tree)
+    grad_x = flat.new_zeros(n, 3)
+    grad_rows = grad.detach().to(q.dtype).contiguous().view(n, 6, tree.nv).numpy()
+    arguments = (
+        flat.numpy(),
+        _constants(tree),
+        tree.tree.layout,
+        tree.frame_nodes[-1],
+        _points(locations, q),
+        grad_rows,
+    )
+    outputs = (grad_q.numpy(), grad_x.numpy(), grad_c.numpy())
+    run_slices(jacobian_sweep_slice, n, n * len(tree.layout) * 200, LANES, *arguments, *outputs)
+    grad_x = grad_x.view(*q.shape[:-1], 3).sum_to_size(locations.shape)
+    return grad_q.view(q.shape), grad_x, _of_constants(grad_c, tree)
 
 
 def _rows(q: Tensor) -> Tensor:
     return q.detach().reshape(math.prod(q.shape[:-1]), q.shape[-1]).contiguous()
 
 
-def _batched(x: Tensor, dim: int | None, size: int, to: int) -> Tensor:
-    return x.unsqueeze(to).expand(*x.shape[:to], size, *x.shape[to:]) if dim is None else x.movedim(dim, to)
+def _constants(tree: TreeTensors) -> np.ndarray:
+    """Give the constants as kernels take them: (n_nodes, 19), or (n, n_nodes, 19) for rows with arms of their own."""
+    c = tree.constants
+    if c.dim() == 2:
+        return tree.constants_numpy
+    return c.detach().reshape(math.prod(c.shape[:-2]), *c.shape[-2:]).contiguous().numpy()
+
+
+def _frame_rows(grad: Tensor, q: Tensor, tree: TreeTensors) -> np.ndarray:
+    rows = (len(tree.frame_nodes), math.prod(q.shape[:-1]), 16)
+    return grad.detach().to(q.dtype).contiguous().view(rows).numpy()
+
+
+def _points(locations: Tensor, q: Tensor) -> np.ndarray:
+    points, n = locations.detach(), math.prod(q.shape[:-1])
+    points = points.expand(*q.shape[:-1], 3).reshape(n, 3) if points.dim() > 1 else points.reshape(1, 3)
+    return points.contiguous().numpy()
+
+
+def _gradient_rows(n: int, tree: TreeTensors) -> Tensor:
+    """Give zeros for the gradients of constants: a row for each arm, or for each block that shares one."""
+    c = tree.constants.detach()
+    rows = -(-n // LANES) if c.dim() == 2 else n
+    return c.new_zeros(rows, *c.shape[-2:])
+
+
+def _of_constants(rows: Tensor, tree: TreeTensors) -> Tensor:
+    return rows.sum(0) if tree.constants.dim() == 2 else rows.view(tree.constants.shape)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..tree import AXIS, FIXED, FREE, KIND, MULTIPLIER, PARENT, SCALAR, SLIDE, TURN, V_COLUMN
 from .compilation import jit, kernel
-from .forward import LANES, forward_block
+from .forward import LANES, constants_at, forward_block
 from .scalar import cross
 
 
@@ -35,6 +35,17 @@ def _slide_column(ax, ay, az, here, start, lane, column, scale, jacobian):
         row[i, column] += scale * (here[3 * i, lane] * ax + here[3 * i + 1, lane] * ay + here[3 * i + 2, lane] * az)
 
 
+@jit
+def load_points(tip, locations, start, point):
+    """Fill point[component, lane] with the points of a frame, root axes."""
+    for lane in range(LANES):
+        x, y, z = locations[min(start + lane, locations.shape[0] - 1)]
+        for i in range(3):
+            point[i, lane] = (
+                tip[9 + i, lane] + tip[3 * i, lane] * x + tip[3 * i + 1, lane] * y + tip[3 * i + 2, lane] * z
+            )
+
+
 @kernel
 def jacobian_slice(q, constants, layout, node, locations, jacobian, begin, end):
     """Add the world-aligned Jacobian [v; w] at a point of a frame to jacobian (n, 6, nv).
@@ -49,20 +60,15 @@ def jacobian_slice(q, constants, layout, node, locations, jacobian, begin, end):
     for start in range(begin, end, LANES):
         forward_block(q, start, constants, layout, pose, motion, local)
         count = min(LANES, end - start)
-        tip = pose[node]
-        for lane in range(count):
-            x, y, z = locations[min(start + lane, locations.shape[0] - 1)]
-            for i in range(3):
-                point[i, lane] = (
-                    tip[9 + i, lane] + tip[3 * i, lane] * x + tip[3 * i + 1, lane] * y + tip[3 * i + 2, lane] * z
-                )
+        load_points(pose[node], locations, start, point)
         i = node
         while i >= 0:
-            kind, column, here, c = layout[i, KIND], layout[i, V_COLUMN], pose[i], constants[i]
+            kind, column, here = layout[i, KIND], layout[i, V_COLUMN], pose[i]
             if kind == SCALAR:
-                ax, ay, az = c[AXIS], c[AXIS + 1], c[AXIS + 2]
-                turn, slide = c[MULTIPLIER] * c[TURN], c[MULTIPLIER] * c[SLIDE]
                 for lane in range(count):
+                    c = constants_at(constants, start + lane, i)
+                    ax, ay, az = c[AXIS], c[AXIS + 1], c[AXIS + 2]
+                    turn, slide = c[MULTIPLIER] * c[TURN], c[MULTIPLIER] * c[SLIDE]
                     _turn_column(ax, ay, az, here, point, start, lane, column, turn, jacobian)
                     if slide != 0:
                         _slide_column(ax, ay, az, here, start, lane, column, slide, jacobian)

@@ -81,6 +81,8 @@ def _free_gradient(c, parent, root, wrench, start, count, column, grad_q):
 def backward_slice(q, constants, layout, frame_nodes, grad_out, grad_q, begin, end):
     """Add dL/dq to grad_q (n, nq), given dL/dT grad_out (n_frames, n, 16): one sweep from the leaves to the root.
 
+    All rows share the constants (n_nodes, 19).
+
     With f, t the wrench that all frames below a node exert about the root's origin, a node at p with axis a has
     dL/dq = turn a.(t - p x f) + slide a.f, and hands (f, t) unchanged to its parent.
     """

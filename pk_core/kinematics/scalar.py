@@ -69,3 +69,81 @@ def quaternion_rotation(w, x, y, z):
 def cross(ax, ay, az, bx, by, bz):
     """Give a x b."""
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+
+
+@jit
+def multiply(a, b):
+    """Give A B of two 3x3 matrices by rows."""
+    return (
+        a[0] * b[0] + a[1] * b[3] + a[2] * b[6], a[0] * b[1] + a[1] * b[4] + a[2] * b[7], a[0] * b[2] + a[1] * b[5] + a[2] * b[8],
+        a[3] * b[0] + a[4] * b[3] + a[5] * b[6], a[3] * b[1] + a[4] * b[4] + a[5] * b[7], a[3] * b[2] + a[4] * b[5] + a[5] * b[8],
+        a[6] * b[0] + a[7] * b[3] + a[8] * b[6], a[6] * b[1] + a[7] * b[4] + a[8] * b[7], a[6] * b[2] + a[7] * b[5] + a[8] * b[8],
+    )  # fmt: skip
+
+
+@jit
+def transpose(a):
+    """Give A^T."""
+    return a[0], a[3], a[6], a[1], a[4], a[7], a[2], a[5], a[8]
+
+
+@jit
+def apply(a, v):
+    """Give A v."""
+    return (
+        a[0] * v[0] + a[1] * v[1] + a[2] * v[2],
+        a[3] * v[0] + a[4] * v[1] + a[5] * v[2],
+        a[6] * v[0] + a[7] * v[1] + a[8] * v[2],
+    )
+
+
+@jit
+def outer(a, b):
+    """Give a b^T."""
+    return (
+        a[0] * b[0],
+        a[0] * b[1],
+        a[0] * b[2],
+        a[1] * b[0],
+        a[1] * b[1],
+        a[1] * b[2],
+        a[2] * b[0],
+        a[2] * b[1],
+        a[2] * b[2],
+    )
+
+
+@jit
+def add9(a, b):
+    """Give A + B of two 3x3 matrices."""
+    return (
+        a[0] + b[0],
+        a[1] + b[1],
+        a[2] + b[2],
+        a[3] + b[3],
+        a[4] + b[4],
+        a[5] + b[5],
+        a[6] + b[6],
+        a[7] + b[7],
+        a[8] + b[8],
+    )
+
+
+@jit
+def dot(a, b):
+    """Give a . b."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@jit
+def skew_part(m):
+    """Give u with <M, [w]> = u . w for every w: the pull of a gradient through the cross product matrix."""
+    return m[7] - m[5], m[2] - m[6], m[3] - m[1]
+
+
+@jit
+def sincos_far(x):
+    """Give (sin x, cos x) for any x, with a branch."""
+    if abs(x) > SINCOS_RANGE:
+        return math.sin(x), math.cos(x)
+    return sincos(x)

@@ -48,8 +48,8 @@ class TreeTensors:
 
     @cached_property
     def constants_numpy(self) -> np.ndarray:
-        """The same memory as the CPU kernels take it where it belongs to no row alone: (1, n_nodes, 19)."""
-        return self.constants.detach().unsqueeze(0).numpy()
+        """The same memory as the CPU kernels take it."""
+        return self.constants.detach().numpy()
 
     @cached_property
     def numeric_tree(self) -> Tree:

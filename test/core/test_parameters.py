@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
-from robots import panda
+from robots import all_joint_types, panda
 
 import pk_core as pk
-from pk_core import Chain, SerialChain, Transform3d
+from pk_core import Chain, SerialChain, Transform3d, kinematics
+from pk_core.kinematics import reference
 from pk_core.pose import Pose
 
 URDF = """
@@ -133,7 +136,9 @@ def leaves(batch: tuple[int, ...] = ()) -> list[torch.Tensor]:
     """Give numbers that move every parameter of the robot with all joint types, and its configuration."""
     generator = torch.Generator().manual_seed(3)
     sizes = [(6,), (6,), (3,), (), ()]
-    return [torch.randn(*batch, *s, dtype=torch.float64, generator=generator).mul(0.3).requires_grad_() for s in sizes]
+    return [
+        torch.randn((*batch, *s), dtype=torch.float64, generator=generator).mul(0.3).requires_grad_() for s in sizes
+    ]
 
 
 def arms(twist: torch.Tensor, fixed: torch.Tensor, axis: torch.Tensor, m: torch.Tensor, o: torch.Tensor) -> Chain:
@@ -159,3 +164,113 @@ def test_inverse_kinematics_solves_for_the_parameters_that_hold():
     torch.testing.assert_close(reached[good, :3, 3], targets[good, :3, 3], rtol=0, atol=1e-4)
     with pytest.raises(pk.UnsupportedError, match="several arms"):
         pk.solve_ik(arm.with_parameters(offsets={"panda_joint2": torch.zeros(3, dtype=torch.float64)}), targets)
+
+
+LEAVES = ["twist", "fixed", "axis", "multiplier", "offset"]
+
+
+def gradients(loss, *inputs: torch.Tensor) -> list[torch.Tensor]:
+    return list(torch.autograd.grad(loss(*inputs), inputs, create_graph=True))
+
+
+@pytest.mark.parametrize("batch", [(), (3,), (2, 1)])
+def test_gradients_of_poses_reach_every_parameter_as_by_plain_autograd(batch):
+    q, given = three().random(3).requires_grad_(), leaves(batch)
+    weights = torch.randn(5, *torch.broadcast_shapes(batch, (3,)), 4, 4, dtype=torch.float64)
+
+    def loss(q: torch.Tensor, *given: torch.Tensor, analytical: bool = True) -> torch.Tensor:
+        return (arms(*given).forward_kinematics_tensor(q, analytical_grad=analytical) * weights).sum()
+
+    fused = gradients(loss, q, *given)
+    plain = gradients(lambda *x: loss(*x, analytical=False), q, *given)
+    for name, ours, wanted in zip(["q", *LEAVES], fused, plain):
+        torch.testing.assert_close(ours, wanted, rtol=0, atol=1e-11, msg=lambda m, n=name: f"{n}: {m}")
+        assert wanted.abs().max() > 0, name
+
+
+def test_parameter_gradients_of_poses_and_jacobians_pass_gradcheck():
+    q = three().random(2).requires_grad_()
+    x = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
+    for given in (leaves(), leaves((2,))):
+        for f, inputs in (
+            (lambda q, *g: arms(*g).forward_kinematics_tensor(q), (q, *given)),
+            (lambda q, x, *g: arms(*g).jacobian(q, "tool", x), (q, x, *given)),
+        ):
+            assert torch.autograd.gradcheck(f, inputs)
+            assert torch.autograd.gradgradcheck(f, inputs, fast_mode=True)
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_every_joint_type_hands_gradients_to_its_constants(batched):
+    """All nineteen constants of every node, of poses and of Jacobians, against automatic differentiation."""
+    every = Chain(all_joint_types(), dtype=torch.float64)
+    q = every.random(70)
+    frame = every.get_frame_names()[-1]
+    for tree, f, definition in (
+        (every._tensors, kinematics.forward_kinematics, reference.forward_kinematics),
+        (every._frames((frame,)), kinematics.jacobian, reference.jacobian),
+    ):
+        constants = tree.constants.expand(70, -1, -1) if batched else tree.constants
+        at = () if f is kinematics.forward_kinematics else (torch.tensor([0.1, -0.2, 0.3], dtype=torch.float64),)
+        found = []
+        for function in (f, definition):
+            c, x = constants.clone().requires_grad_(), q.clone().requires_grad_()
+            out = function(x, *at, tree.with_constants(c))
+            weights = torch.randn(out.shape, dtype=out.dtype, generator=torch.Generator().manual_seed(4))
+            found.append(torch.autograd.grad((out * weights).sum(), (x, c)))
+        torch.testing.assert_close(found[0][0], found[1][0], rtol=0, atol=1e-10)
+        difference = (found[0][1] - found[1][1]).abs()
+        assert difference.max() < 1e-10, difference.amax(tuple(range(difference.dim() - 1)))
+
+
+def test_function_transforms_reach_parameters():
+    q, given = three().random(4), [x.detach() for x in leaves()]
+    weights = torch.randn(4, 4, dtype=torch.float64)
+
+    def one(q: torch.Tensor, *given: torch.Tensor) -> torch.Tensor:
+        chain = arms(*given)
+        return (chain.forward_kinematics_tensor(q)[-1, 0] * weights).sum() + chain.jacobian(q, "tool").sum()
+
+    def plain(q: torch.Tensor, *given: torch.Tensor) -> torch.Tensor:
+        chain = arms(*given)
+        tree = chain._frames(("tool",))
+        J = reference.jacobian(q.unsqueeze(0), q.new_zeros(3), tree)
+        return (chain.forward_kinematics_tensor(q, analytical_grad=False)[-1, 0] * weights).sum() + J.sum()
+
+    places = tuple(range(6))
+    each = [torch.stack([x * s for s in (1.0, 0.5, -1.0, 2.0)]) for x in given]
+    for transform in (
+        lambda f: torch.func.grad(f, places)(q[0], *given),
+        lambda f: torch.func.jacfwd(f, places)(q[0], *given),
+        lambda f: torch.func.hessian(f, (0, 3, 4))(q[0], *given),
+        lambda f: torch.func.vmap(f)(q, *each),
+        lambda f: torch.func.vmap(torch.func.grad(f, places))(q, *each),
+        lambda f: torch.func.vmap(torch.func.grad(f, places), (0, *(None,) * 5))(q, *given),
+        lambda f: torch.func.vmap(torch.func.jacfwd(torch.func.grad(f, 3), 0), (0, *(None,) * 5))(q, *given),
+        lambda f: torch.func.grad(lambda *g: torch.func.vmap(f, (0, *(None,) * 5))(q, *g).sum(), places[:-1])(*given),
+    ):
+        torch.testing.assert_close(transform(one), transform(plain), rtol=0, atol=1e-10)
+
+
+def test_float32_parameters_learn():
+    """Descend to the link length that the measured poses have."""
+    single = pk.build_chain_from_urdf(URDF.format(**PLAIN))
+    q = single.random(64)
+    measured = pk.build_chain_from_urdf(URDF.format(**(PLAIN | dict(z=0.25)))).forward_kinematics_tensor(q)
+    z = torch.tensor(0.05, requires_grad=True)
+    up = torch.zeros(4, 4).index_put((torch.tensor(2), torch.tensor(3)), torch.tensor(1.0))
+    mount = pose(0, 0, 0, 0, 0.3, 0).float()
+    optimiser = torch.optim.SGD([z], lr=0.2)
+    for _ in range(50):
+        optimiser.zero_grad()
+        poses = single.with_parameters(origins={"mount": mount + z * up}).forward_kinematics_tensor(q)
+        (poses - measured).square().sum((0, 2, 3)).mean().backward()
+        optimiser.step()
+    assert math.isclose(z.item(), 0.25, abs_tol=1e-5)
+
+
+def test_a_moved_chain_keeps_its_parameters_and_their_gradients():
+    leaf = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
+    chain = three().with_parameters(offsets={"turn": leaf}).to(torch.float32)
+    chain.forward_kinematics_tensor(torch.zeros(1, 2))[-1, 0, 0, 3].backward()
+    assert leaf.grad is not None and leaf.grad.abs() > 0
