@@ -1,9 +1,11 @@
 """Fused CPU kernel of forward kinematics over slices of a batch.
 
-LANES configurations go through the tree together, component by component (`pose[node, component, lane]`), so that every
-inner loop runs at full vector width. The tail of a batch is padded to a whole block: a configuration gives the same
-bits wherever it stands in a batch. Shapes: q (n, nq), layout (n_nodes, 4), constants (n_nodes, 19), or (n, n_nodes, 19)
-for rows that each have an arm of their own: Numba compiles each case alone, as `constants.ndim` says; see `tree.py`.
+A block of configurations goes through the tree together, component by component (`pose[node, component, lane]`), so that
+every inner loop runs at full vector width; the scratch arrays say how many lanes a block has. The tail of a batch is padded
+to a whole block: a configuration gives the same bits wherever it stands in a batch.
+
+Shapes: q (n, nq), layout (n_nodes, 4), constants (n_nodes, 19), or (n, n_nodes, 19) for rows that each have an arm of their
+own; Numba compiles each case alone, as `constants.ndim` says. See `tree.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +19,13 @@ from .compilation import jit, kernel
 from .scalar import SINCOS_RANGE, apply, axis_rotation, multiply, quaternion_rotation, sincos, sincos_far
 
 LANES = 64
+FEW = 16  # lanes of the only block of a small batch: one vector of float32
+
+
+@jit
+def lanes_of(count):
+    """Say how many lanes the blocks of a slice of `count` configurations have."""
+    return LANES if count > FEW else FEW
 
 
 @jit
@@ -24,15 +33,15 @@ def _load_scalar(q, begin, column, multiplier, offset, turn, motion):
     """Fill motion rows 0, 1, 2 with sin and cos of the angle turned and with the value, for a block of lanes."""
     last = q.shape[0] - 1
     sines, cosines, values = motion[0], motion[1], motion[2]
-    for lane in range(LANES):
+    for lane in range(motion.shape[1]):
         values[lane] = multiplier * q[min(begin + lane, last), column] + offset
-    for lane in range(LANES):
+    for lane in range(motion.shape[1]):
         sines[lane], cosines[lane] = sincos(turn * values[lane])
     far = 0
-    for lane in range(LANES):
+    for lane in range(motion.shape[1]):
         far += abs(turn * values[lane]) > SINCOS_RANGE
     if far:  # angles of thousands of turns: leave the vectorised path
-        for lane in range(LANES):
+        for lane in range(motion.shape[1]):
             sines[lane], cosines[lane] = math.sin(turn * values[lane]), math.cos(turn * values[lane])
 
 
@@ -40,7 +49,7 @@ def _load_scalar(q, begin, column, multiplier, offset, turn, motion):
 def _load_quaternion(q, begin, column, local):
     """Fill rows 0..8 of `local` with the rotations of a block of quaternions."""
     last = q.shape[0] - 1
-    for lane in range(LANES):
+    for lane in range(local.shape[1]):
         row = min(begin + lane, last)
         rotation = quaternion_rotation(
             float(q[row, column]), float(q[row, column + 1]), float(q[row, column + 2]), float(q[row, column + 3])
@@ -52,7 +61,7 @@ def _load_quaternion(q, begin, column, local):
 @jit
 def _local_fixed(c, local):
     for k in range(12):
-        for lane in range(LANES):
+        for lane in range(local.shape[1]):
             local[k, lane] = c[k]
 
 
@@ -65,7 +74,7 @@ def _local_scalar(c, motion, local):
         a, b, d = axis_rotation(ox, oy, oz, ax, ay, az)
         a0, a1, a2, b0, b1, b2, d0, d1, d2 = a[0], a[1], a[2], b[0], b[1], b[2], d[0], d[1], d[2]
         p, along = c[POSITION + i], c[SLIDE] * (ox * ax + oy * ay + oz * az)
-        for lane in range(LANES):
+        for lane in range(local.shape[1]):
             sin, cos = motion[0, lane], motion[1, lane]
             local[3 * i, lane] = a0 + sin * b0 + cos * d0
             local[3 * i + 1, lane] = a1 + sin * b1 + cos * d1
@@ -79,15 +88,15 @@ def _local_quaternion(c, q, begin, column, free, motion, local):
     last = q.shape[0] - 1
     _load_quaternion(q, begin, column + 3 * free, local)
     for k in range(3):
-        for lane in range(LANES):
+        for lane in range(local.shape[1]):
             motion[k, lane] = q[min(begin + lane, last), column + k] if free else q[0, 0] - q[0, 0]
     for j in range(3):  # column j of the rotation
-        for lane in range(LANES):
+        for lane in range(local.shape[1]):
             x, y, z = local[j, lane], local[3 + j, lane], local[6 + j, lane]
             for i in range(3):
                 local[3 * i + j, lane] = c[3 * i] * x + c[3 * i + 1] * y + c[3 * i + 2] * z
     for i in range(3):
-        for lane in range(LANES):
+        for lane in range(local.shape[1]):
             local[9 + i, lane] = (
                 c[POSITION + i]
                 + c[3 * i] * motion[0, lane]
@@ -103,10 +112,10 @@ def _compose(parent, local, out):
         r0, r1, r2 = parent[3 * i], parent[3 * i + 1], parent[3 * i + 2]
         for j in range(3):
             l0, l1, l2, target = local[j], local[3 + j], local[6 + j], out[3 * i + j]
-            for lane in range(LANES):
+            for lane in range(out.shape[1]):
                 target[lane] = r0[lane] * l0[lane] + r1[lane] * l1[lane] + r2[lane] * l2[lane]
         p, l0, l1, l2, target = parent[9 + i], local[9], local[10], local[11], out[9 + i]
-        for lane in range(LANES):
+        for lane in range(out.shape[1]):
             target[lane] = r0[lane] * l0[lane] + r1[lane] * l1[lane] + r2[lane] * l2[lane] + p[lane]
 
 
@@ -181,7 +190,7 @@ def _local_of_all(q, begin, c, kind, column, motion, local):
 def _local_of_rows(q, begin, constants, node, kind, column, local):
     """origin @ motion where each row has constants of its own."""
     last = q.shape[0] - 1
-    for lane in range(LANES):
+    for lane in range(local.shape[1]):
         row = min(begin + lane, last)
         c = constants[row, node]
         R_origin, p_origin = origin_of(c)
@@ -195,7 +204,7 @@ def _local_of_rows(q, begin, constants, node, kind, column, local):
 
 @jit
 def forward_block(q, begin, constants, layout, pose, motion, local):
-    """Fill pose[node, component, lane] for the configurations begin .. begin + LANES."""
+    """Fill pose[node, component, lane] for the configurations that begin at `begin`."""
     for node in range(layout.shape[0]):
         kind, column, parent = layout[node, KIND], layout[node, Q_COLUMN], layout[node, PARENT]
         target = pose[node] if parent < 0 else local
@@ -210,11 +219,12 @@ def forward_block(q, begin, constants, layout, pose, motion, local):
 @kernel
 def forward_slice(q, constants, layout, frame_nodes, out, begin, end):
     """Write `T_root_frame` into out (n_frames, n, 16) for the configurations begin .. end."""
-    pose = np.empty((layout.shape[0], 12, LANES), q.dtype)
-    motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
-    for start in range(begin, end, LANES):
+    lanes = lanes_of(end - begin)
+    pose = np.empty((layout.shape[0], 12, lanes), q.dtype)
+    motion, local = np.empty((3, lanes), q.dtype), np.empty((12, lanes), q.dtype)
+    for start in range(begin, end, lanes):
         forward_block(q, start, constants, layout, pose, motion, local)
-        count = min(LANES, end - start)
+        count = min(lanes, end - start)
         for frame in range(frame_nodes.shape[0]):
             source = pose[frame_nodes[frame]]
             target = out[frame]

@@ -20,65 +20,57 @@ from .threads import run_slices
 
 def forward_kinematics(q: Tensor, tree: TreeTensors) -> Tensor:
     """Run the forward kernel."""
-    flat = _rows(q)
-    n, n_frames = flat.shape[0], len(tree.frame_nodes)
-    out = q.new_empty(n_frames, *q.shape[:-1], 4, 4)
-    arguments = (flat.numpy(), _constants(tree), tree.tree.layout, tree.tree.frame_nodes)
-    run_slices(forward_slice, n, n * len(tree.layout) * 12, LANES, *arguments, out.view(n_frames, n, 16).numpy())
+    rows, n_frames = _rows(q), len(tree.frame_nodes)
+    n = len(rows)
+    out = q.new_empty((n_frames, *q.shape[:-1], 4, 4))
+    arguments = (rows, _constants(tree), tree.tree.layout, tree.tree.frame_nodes)
+    run_slices(forward_slice, n, n * len(tree.layout) * 12, LANES, *arguments, out.numpy().reshape(n_frames, n, 16))
     return out
 
 
 def reverse_sweep(q: Tensor, grad: Tensor, tree: TreeTensors) -> Tensor:
     """Run the backward kernel; constants are shared."""
-    flat = _rows(q)
-    n = flat.shape[0]
-    grad_q = flat.new_zeros(flat.shape)
-    arguments = (flat.numpy(), _constants(tree), tree.tree.layout, tree.tree.frame_nodes, _frame_rows(grad, q, tree))
-    run_slices(backward_slice, n, n * len(tree.layout) * 30, LANES, *arguments, grad_q.numpy())
-    return grad_q.view(q.shape)
+    rows = _rows(q)
+    n, grad_q = len(rows), q.new_zeros(q.shape)
+    arguments = (rows, _constants(tree), tree.tree.layout, tree.tree.frame_nodes, _frame_rows(grad, q, tree))
+    run_slices(backward_slice, n, n * len(tree.layout) * 30, LANES, *arguments, grad_q.numpy().reshape(rows.shape))
+    return grad_q
 
 
 def parameter_sweep(q: Tensor, grad: Tensor, tree: TreeTensors) -> tuple[Tensor, Tensor]:
     """Run the backward kernel that reaches the constants: (dL/dq, dL/dconstants)."""
-    flat = _rows(q)
-    n, grad_q, grad_c = flat.shape[0], flat.new_zeros(flat.shape), _gradient_rows(flat.shape[0], tree)
-    arguments = (flat.numpy(), _constants(tree), tree.tree.layout, tree.tree.frame_nodes, _frame_rows(grad, q, tree))
-    run_slices(parameter_slice, n, n * len(tree.layout) * 150, LANES, *arguments, grad_q.numpy(), grad_c.numpy())
-    return grad_q.view(q.shape), _of_constants(grad_c, tree)
+    rows = _rows(q)
+    n, grad_q, grad_c = len(rows), q.new_zeros(q.shape), _gradient_rows(len(rows), tree)
+    arguments = (rows, _constants(tree), tree.tree.layout, tree.tree.frame_nodes, _frame_rows(grad, q, tree))
+    outputs = (grad_q.numpy().reshape(rows.shape), grad_c.numpy())
+    run_slices(parameter_slice, n, n * len(tree.layout) * 150, LANES, *arguments, *outputs)
+    return grad_q, _of_constants(grad_c, tree)
 
 
 def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
     """Run the Jacobian kernel."""
-    flat = _rows(q)
-    n = flat.shape[0]
-    out = q.new_zeros(*q.shape[:-1], 6, tree.nv)
-    arguments = (flat.numpy(), _constants(tree), tree.tree.layout, tree.frame_nodes[-1], _points(locations, q))
-    run_slices(jacobian_slice, n, n * len(tree.layout) * 20, LANES, *arguments, out.view(n, 6, tree.nv).numpy())
+    rows = _rows(q)
+    n, out = len(rows), q.new_zeros((*q.shape[:-1], 6, tree.nv))
+    arguments = (rows, _constants(tree), tree.tree.layout, tree.frame_nodes[-1], _points(locations, q))
+    run_slices(jacobian_slice, n, n * len(tree.layout) * 20, LANES, *arguments, out.numpy().reshape(n, 6, tree.nv))
     return out
 
 
 def jacobian_sweep(q: Tensor, locations: Tensor, grad: Tensor, tree: TreeTensors) -> tuple[Tensor, Tensor, Tensor]:
     """Run the backward kernel of the Jacobian: (dL/dq, dL/dlocations, dL/dconstants)."""
-    flat = _rows(q)
-    n, grad_q, grad_c = flat.shape[0], flat.new_zeros(flat.shape), _gradient_rows(flat.shape[0], tree)
-    grad_x = flat.new_zeros(n, 3)
+    rows = _rows(q)
+    n, grad_q, grad_c = len(rows), q.new_zeros(q.shape), _gradient_rows(len(rows), tree)
+    grad_x = q.new_zeros((*q.shape[:-1], 3))
     grad_rows = grad.detach().to(q.dtype).contiguous().view(n, 6, tree.nv).numpy()
-    arguments = (
-        flat.numpy(),
-        _constants(tree),
-        tree.tree.layout,
-        tree.frame_nodes[-1],
-        _points(locations, q),
-        grad_rows,
-    )
-    outputs = (grad_q.numpy(), grad_x.numpy(), grad_c.numpy())
+    arguments = (rows, _constants(tree), tree.tree.layout, tree.frame_nodes[-1], _points(locations, q), grad_rows)
+    outputs = (grad_q.numpy().reshape(rows.shape), grad_x.numpy().reshape(n, 3), grad_c.numpy())
     run_slices(jacobian_sweep_slice, n, n * len(tree.layout) * 200, LANES, *arguments, *outputs)
-    grad_x = grad_x.view(*q.shape[:-1], 3).sum_to_size(locations.shape)
-    return grad_q.view(q.shape), grad_x, _of_constants(grad_c, tree)
+    return grad_q, grad_x.sum_to_size(locations.shape), _of_constants(grad_c, tree)
 
 
-def _rows(q: Tensor) -> Tensor:
-    return q.detach().reshape(math.prod(q.shape[:-1]), q.shape[-1]).contiguous()
+def _rows(q: Tensor) -> np.ndarray:
+    """Give q as (n, nq) numbers in a row."""
+    return np.ascontiguousarray(q.detach().numpy().reshape(math.prod(q.shape[:-1]), q.shape[-1]))
 
 
 def _constants(tree: TreeTensors) -> np.ndarray:
@@ -95,9 +87,10 @@ def _frame_rows(grad: Tensor, q: Tensor, tree: TreeTensors) -> np.ndarray:
 
 
 def _points(locations: Tensor, q: Tensor) -> np.ndarray:
-    points, n = locations.detach(), math.prod(q.shape[:-1])
-    points = points.expand(*q.shape[:-1], 3).reshape(n, 3) if points.dim() > 1 else points.reshape(1, 3)
-    return points.contiguous().numpy()
+    points = locations.detach()
+    if points.dim() == 1:
+        return np.ascontiguousarray(points.numpy()).reshape(1, 3)
+    return np.ascontiguousarray(points.expand(*q.shape[:-1], 3).numpy().reshape(math.prod(q.shape[:-1]), 3))
 
 
 def _gradient_rows(n: int, tree: TreeTensors) -> Tensor:

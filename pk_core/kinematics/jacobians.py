@@ -6,7 +6,7 @@ import numpy as np
 
 from ..tree import AXIS, FIXED, FREE, KIND, MULTIPLIER, PARENT, SCALAR, SLIDE, TURN, V_COLUMN
 from .compilation import jit, kernel
-from .forward import LANES, constants_at, forward_block
+from .forward import constants_at, forward_block, lanes_of
 from .scalar import cross
 
 
@@ -38,7 +38,7 @@ def _slide_column(ax, ay, az, here, start, lane, column, scale, jacobian):
 @jit
 def load_points(tip, locations, start, point):
     """Fill point[component, lane] with the points of a frame, root axes."""
-    for lane in range(LANES):
+    for lane in range(point.shape[1]):
         x, y, z = locations[min(start + lane, locations.shape[0] - 1)]
         for i in range(3):
             point[i, lane] = (
@@ -53,13 +53,14 @@ def jacobian_slice(q, constants, layout, node, locations, jacobian, begin, end):
     Args:
         node: the node of the frame; locations: (n or 1, 3) the point in that frame [m].
     """
-    pose = np.empty((layout.shape[0], 12, LANES), q.dtype)
-    motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
-    point = np.empty((3, LANES), q.dtype)
+    lanes = lanes_of(end - begin)
+    pose = np.empty((layout.shape[0], 12, lanes), q.dtype)
+    motion, local = np.empty((3, lanes), q.dtype), np.empty((12, lanes), q.dtype)
+    point = np.empty((3, lanes), q.dtype)
     one, zero = q.dtype.type(1), q.dtype.type(0)
-    for start in range(begin, end, LANES):
+    for start in range(begin, end, lanes):
         forward_block(q, start, constants, layout, pose, motion, local)
-        count = min(LANES, end - start)
+        count = min(lanes, end - start)
         load_points(pose[node], locations, start, point)
         i = node
         while i >= 0:

@@ -24,7 +24,7 @@ from ..tree import (
     V_COLUMN,
 )
 from .compilation import jit, kernel
-from .forward import LANES, constants_at, forward_block, local_of, motion_of, origin_of
+from .forward import LANES, constants_at, forward_block, lanes_of, local_of, motion_of, origin_of
 from .jacobians import load_points
 from .scalar import add9, apply, cross, dot, multiply, outer, sincos_far, skew_part, transpose
 
@@ -135,11 +135,12 @@ def _sweep(q, constants, layout, pose, grad, start, count, grad_q, grad_constant
 def parameter_slice(q, constants, layout, frame_nodes, grad_out, grad_q, grad_constants, begin, end):
     """Add dL/dq to grad_q (n, nq) and dL/dconstants to grad_constants, given dL/dT grad_out (n_frames, n, 16)."""
     n_nodes = layout.shape[0]
-    pose, grad = np.empty((n_nodes, 12, LANES), q.dtype), np.empty((n_nodes, 12, LANES), q.dtype)
-    motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
-    for start in range(begin, end, LANES):
+    lanes = lanes_of(end - begin)
+    pose, grad = np.empty((n_nodes, 12, lanes), q.dtype), np.empty((n_nodes, 12, lanes), q.dtype)
+    motion, local = np.empty((3, lanes), q.dtype), np.empty((12, lanes), q.dtype)
+    for start in range(begin, end, lanes):
         forward_block(q, start, constants, layout, pose, motion, local)
-        count = min(LANES, end - start)
+        count = min(lanes, end - start)
         grad[:] = 0
         for frame in range(frame_nodes.shape[0]):
             own = grad[frame_nodes[frame]]
@@ -215,12 +216,13 @@ def jacobian_sweep_slice(
 ):
     """Add dL/dq to grad_q, dL/dx to grad_locations (n, 3) and dL/dconstants, given dL/dJ grad_jacobian (n, 6, nv)."""
     n_nodes = layout.shape[0]
-    pose, grad = np.empty((n_nodes, 12, LANES), q.dtype), np.empty((n_nodes, 12, LANES), q.dtype)
-    motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
-    point, pull = np.empty((3, LANES), q.dtype), np.empty(3)
-    for start in range(begin, end, LANES):
+    lanes = lanes_of(end - begin)
+    pose, grad = np.empty((n_nodes, 12, lanes), q.dtype), np.empty((n_nodes, 12, lanes), q.dtype)
+    motion, local = np.empty((3, lanes), q.dtype), np.empty((12, lanes), q.dtype)
+    point, pull = np.empty((3, lanes), q.dtype), np.empty(3)
+    for start in range(begin, end, lanes):
         forward_block(q, start, constants, layout, pose, motion, local)
-        count = min(LANES, end - start)
+        count = min(lanes, end - start)
         load_points(pose[tip], locations, start, point)
         grad[:] = 0
         for lane in range(count):

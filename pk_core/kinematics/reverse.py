@@ -6,7 +6,7 @@ import numpy as np
 
 from ..tree import AXIS, BALL, FREE, KIND, MULTIPLIER, PARENT, Q_COLUMN, SCALAR, SLIDE, TURN
 from .compilation import jit, kernel
-from .forward import LANES, forward_block
+from .forward import forward_block, lanes_of
 from .scalar import cross
 
 
@@ -87,11 +87,12 @@ def backward_slice(q, constants, layout, frame_nodes, grad_out, grad_q, begin, e
     dL/dq = turn a.(t - p x f) + slide a.f, and hands (f, t) unchanged to its parent.
     """
     n_nodes = layout.shape[0]
-    pose, wrench = np.empty((n_nodes, 12, LANES), q.dtype), np.empty((n_nodes, 6, LANES), q.dtype)
-    motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
-    for start in range(begin, end, LANES):
+    lanes = lanes_of(end - begin)
+    pose, wrench = np.empty((n_nodes, 12, lanes), q.dtype), np.empty((n_nodes, 6, lanes), q.dtype)
+    motion, local = np.empty((3, lanes), q.dtype), np.empty((12, lanes), q.dtype)
+    for start in range(begin, end, lanes):
         forward_block(q, start, constants, layout, pose, motion, local)
-        count = min(LANES, end - start)
+        count = min(lanes, end - start)
         wrench[:] = 0
         for frame in range(frame_nodes.shape[0]):
             node = frame_nodes[frame]
@@ -108,5 +109,5 @@ def backward_slice(q, constants, layout, frame_nodes, grad_out, grad_q, begin, e
                 _free_gradient(c, pose[max(parent, 0)], parent < 0, wrench[node], start, count, column, grad_q)
             if parent >= 0:
                 for k in range(6):
-                    for lane in range(LANES):
+                    for lane in range(lanes):
                         wrench[parent, k, lane] += wrench[node, k, lane]

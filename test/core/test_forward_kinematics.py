@@ -83,12 +83,25 @@ def test_angles_of_thousands_of_turns_agree_with_the_definition():
     torch.testing.assert_close(fused.forward_kinematics(q, chain._tensors), expected, rtol=0, atol=1e-12)
 
 
-def test_a_configuration_gives_the_same_bits_wherever_it_stands_in_a_batch():
-    panda = chain("panda", torch.float32)
-    q = panda.random(1000)
-    whole = panda.forward_kinematics_tensor(q)
-    for begin, end in [(0, 1), (1, 66), (500, 1000), (999, 1000)]:
-        assert torch.equal(panda.forward_kinematics_tensor(q[begin:end]), whole[:, begin:end])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_configuration_gives_the_same_bits_wherever_it_stands_in_a_batch(dtype):
+    every = Chain(all_joint_types(), dtype=dtype)
+    q = every.random(1000)
+    frame = every.get_frame_names()[-1]
+    tree, tip, at = every._tensors, every._frames((frame,)), torch.zeros(3, dtype=dtype)
+    grad = torch.randn(len(tree.frame_nodes), 1000, 4, 4, dtype=dtype)
+    grad_J = torch.randn(1000, 6, every.nv, dtype=dtype)
+    kernels = (
+        lambda rows: fused.forward_kinematics(q[rows], tree).movedim(1, 0),
+        lambda rows: fused.jacobian(q[rows], at, tip),
+        lambda rows: fused.reverse_sweep(q[rows], grad[:, rows], tree),
+        lambda rows: fused.parameter_sweep(q[rows], grad[:, rows], tree)[0],
+        lambda rows: fused.jacobian_sweep(q[rows], at, grad_J[rows], tip)[0],
+    )
+    for kernel in kernels:
+        whole = kernel(slice(0, 1000))
+        for begin, end in [(0, 1), (0, 16), (3, 20), (1, 66), (500, 1000), (985, 1000)]:
+            assert torch.equal(kernel(slice(begin, end)), whole[begin:end])
 
 
 def test_leading_batch_dimensions_are_kept():
