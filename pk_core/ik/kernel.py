@@ -15,7 +15,7 @@ from ..kinematics.compilation import jit, kernel
 from .records import Scratch
 from .seeds import mix, unit
 from .step import TWO_PI, apply_step, copy, largest_change, project_step
-from .walk import fill_jacobian, norms, pose_error, walk, weigh
+from .walk import fill_jacobian, norms, pose_error, walk, weigh, weight_axes
 
 CONVERGED, NOT_FOUND, LIMIT_BLOCKED, UNREACHABLE, STALLED, MAX_ITERATIONS, TIMEOUT, INVALID_INPUT = range(8)
 
@@ -38,7 +38,8 @@ def _attempt(q, target, row, problem, options, w):
         pose_error(w.tip, target, w.e)
         fill_jacobian(problem.kinds, problem.slots, problem.constants, w.axes, w.tip, w.J)
         e = w.e
-        position, rotation = weigh(options.weights, w.tip, w.J, e) if options.weighted else norms(e)
+        axes = weight_axes(options.weight_axes, row, w.tip)
+        position, rotation = weigh(options.weights, axes, w.J, e) if options.weighted else norms(e)
         score = max(position / tolerance_p, rotation / tolerance_r)
         if score < w.best_error[0]:
             w.best_error[0], w.best_error[1], w.best_error[2] = score, position, rotation

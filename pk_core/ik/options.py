@@ -13,6 +13,7 @@ import numpy as np
 from torch import Tensor
 
 from ..errors import PkError
+from ..transform import Transform3d
 
 
 class IKStatus(IntEnum):
@@ -32,6 +33,18 @@ class IKOptionError(PkError, ValueError):
     """An option of the solver has a value it can't have."""
 
 
+def numbers(name: str, value: object) -> np.ndarray:
+    """Give the value of an option, numbers of any nesting or a tensor anywhere, as a float64 array.
+
+    Raises:
+        IKOptionError: it holds no numbers.
+    """
+    try:
+        return np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value, dtype=float)
+    except (TypeError, ValueError):
+        raise IKOptionError(f"{name} must be numbers, got {value!r:.80}") from None
+
+
 @dataclass(frozen=True)
 class IKOptions:
     """Options of `solve_ik`.
@@ -40,10 +53,14 @@ class IKOptions:
         position_tolerance: largest position error of a solution [m]; a number or one for each target. It is absolute: choose
             it smaller for robots of millimetres; in a float32 chain no smaller than its rounding, 1e-7 of its size.
         rotation_tolerance: largest rotation error of a solution [rad]; a number or one for each target.
-        weights: six numbers [vx vy vz wx wy wz] in the axes of the tip: how much each part of the error counts against
-            the others on the way; where a weight is zero that part is free and not judged.
+        weights: six numbers [vx vy vz wx wy wz]: how much each part of the error counts against the others on the way;
+            where a weight is zero that part is free and not judged. A mask of booleans serves too: [1, 1, 1, 0, 0, 0] places
+            a point, [1, 1, 1, 1, 1, 0] leaves the tool free to spin about its z.
+        weights_frame: whose axes the weights are in: those of the tip ("tool"), or those that targets are given in ("base").
         locked_joints: names of joints that stay at the seed (or neutral), brought inside the limits.
         joint_limits: (low, high), nq numbers each [rad] or [m], in place of the model's; infinite where there is none.
+        limit_margin: distance that joints which move keep from their limits [rad] or [m]; a number or one for each of nq.
+        base_pose: pose of the chain's root in the frame that targets are given in, as targets are: one, or one for each.
         prefer: "nearest" compares several solutions, the seed's own among them, and returns the nearest to the seed first;
             a redundant arm has endless others.
         max_iterations: of one attempt.
@@ -58,8 +75,11 @@ class IKOptions:
     position_tolerance: float | Tensor = 1e-4
     rotation_tolerance: float | Tensor = 1e-3
     weights: Sequence[float] | None = None
+    weights_frame: Literal["tool", "base"] = "tool"
     locked_joints: Sequence[str] = ()
     joint_limits: tuple[Sequence[float], Sequence[float]] | None = None
+    limit_margin: float | Sequence[float] = 0.0
+    base_pose: Transform3d | Tensor | None = None
     prefer: Literal["any", "nearest"] = "any"
     max_iterations: int = 40
     max_restarts: int = 100
@@ -72,12 +92,19 @@ class IKOptions:
 
     def __post_init__(self) -> None:
         for name in ("position_tolerance", "rotation_tolerance"):
-            if not np.all(np.asarray(getattr(self, name), dtype=float) > 0):
+            if not np.all(numbers(name, getattr(self, name)) > 0):
                 raise IKOptionError(f"{name} must be greater than zero, got {getattr(self, name)}")
         if self.weights is not None:
-            weights = np.asarray(self.weights, dtype=float)
+            weights = numbers("weights", self.weights)
             if weights.shape != (6,) or not np.all(np.isfinite(weights) & (weights >= 0)) or not weights.any():
                 raise IKOptionError(f"weights must be six finite numbers >= 0, not all zero, got {self.weights}")
+        if self.weights_frame not in ("tool", "base"):
+            raise IKOptionError(f"weights_frame must be 'tool' or 'base', got {self.weights_frame!r}")
+        margin = numbers("limit_margin", self.limit_margin)
+        if margin.ndim > 1 or not np.all((margin >= 0) & (margin < math.inf)):
+            raise IKOptionError(
+                f"limit_margin must be a number >= 0, or one for each coordinate, got {self.limit_margin}"
+            )
         if self.prefer not in ("any", "nearest"):
             raise IKOptionError(f"prefer must be 'any' or 'nearest', got {self.prefer!r}")
         if self.timeout is not None and not 0 < self.timeout <= threading.TIMEOUT_MAX:

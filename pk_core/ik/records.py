@@ -36,7 +36,8 @@ class Options(NamedTuple):
     valid: np.ndarray  # (n,)
     tolerances: np.ndarray  # (n, 2) [m], [rad]
     base: np.ndarray  # (nq,) what joints that don't move stand at, without seeds
-    weights: np.ndarray  # (6,) in the axes of the tip
+    weights: np.ndarray  # (6,)
+    weight_axes: np.ndarray  # (n or 1, 9) the axes of the weights as columns, root frame; (0, 9): those of the tip
     weighted: bool
     full_position: bool  # whether all of the position counts, so that the reach bounds it
     max_iterations: int

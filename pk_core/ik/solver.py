@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from .. import kinematics
 from ..chain import Chain
@@ -20,11 +21,11 @@ from ..kinematics.threads import run_slices
 from ..serial_chain import SerialChain
 from ..tree import Tree
 from .kernel import solve_slice
-from .options import IKOptionError, IKOptions, IKStatus
+from .options import IKOptionError, IKOptions, IKStatus, numbers
 from .problem import make_problem
 from .records import Options, Output, Problem
 from .result import IKResult
-from .targets import as_poses
+from .targets import as_rows, as_tensor, in_root_frame
 from .walk import judge_slice
 
 NEAREST_OF = 8  # how many solutions a search for the nearest compares
@@ -46,8 +47,8 @@ def solve_ik(
     """Solve inverse kinematics for a batch of targets by damped least squares with restarts, inside the joint limits.
 
     Args:
-        targets: poses of the frame in the chain's root frame: `Transform3d`, (*batch, 4, 4), or (*batch, 7) as position [m]
-            and quaternion wxyz; (4, 4) and (7,) are batches of one.
+        targets: poses of the frame in the chain's root frame, or in that of `options.base_pose`: `Transform3d`,
+            (*batch, 4, 4), or (*batch, 7) as position [m] and quaternion wxyz; (4, 4) and (7,) are batches of one.
         frame: the frame to place; may be left out for a `SerialChain`, whose end it is then.
         seeds: first starts: none, one (nq,), or one a target (*batch, nq).
         num_solutions: how many distinct solutions of each target to look for.
@@ -64,12 +65,18 @@ def solve_ik(
     if type(num_solutions) is not int or num_solutions < 1:
         raise IKOptionError(f"num_solutions must be a whole number of at least 1, got {num_solutions!r}")
     tree = chain._frames((name,)).numeric_tree
-    batch, rows, valid = as_poses(targets)
+    poses = as_tensor(targets)
+    batch = poses.shape[: -1 if poses.shape[-1] == 7 else -2]
+    base = None if options.base_pose is None else as_tensor(options.base_pose, "base poses")
+    rows, valid = as_rows(poses if base is None else in_root_frame(poses, base))
     bounds = _bounds(options, tree)
-    seed_rows = _seed_rows(chain, seeds, bounds, tuple(batch))
     problem = make_problem(tree, frozenset(options.locked_joints), bounds)
+    if np.any(options.limit_margin):
+        bounds = _narrowed(bounds, options.limit_margin, problem.movable, tree)
+        problem = make_problem(tree, frozenset(options.locked_joints), bounds)
+    seed_rows = _seed_rows(chain, seeds, bounds, tuple(batch))
     valid &= _sound(seed_rows, tree)
-    call = _call(options, rows, valid, chain, bounds)
+    call = _call(options, rows, valid, chain, bounds, batch, _weight_axes(options, base))
     nearest = options.prefer == "nearest"
     out = _output(len(rows), max(num_solutions, NEAREST_OF) if nearest else num_solutions, chain.nq)
     with _clock(options.timeout, call.stop):
@@ -123,24 +130,67 @@ def _sound(seed_rows: np.ndarray, tree: Tree) -> np.ndarray:
     return sound
 
 
-def _call(options: IKOptions, rows: np.ndarray, valid: np.ndarray, chain: Chain, bounds: Bounds) -> Options:
-    """Bring options to the types that the kernel was compiled for."""
-    tolerances = np.empty((len(rows), 2))
-    for column, name in enumerate(("position_tolerance", "rotation_tolerance")):
-        value = np.asarray(_on_cpu(getattr(options, name)), dtype=float).reshape(-1)
-        if len(value) not in (1, len(rows)):
-            raise ShapeError(
-                f"{name} has {len(value)} values; it must have one, or one for each of {len(rows)} targets"
+def _narrowed(bounds: Bounds, margin: float | Sequence[float], movable: np.ndarray, tree: Tree) -> Bounds:
+    """Take a margin off both ends of the range of the joints that move."""
+    given = numbers("limit_margin", margin)
+    if given.shape not in ((), (tree.nq,)):
+        raise IKOptionError(f"limit_margin must be one number or {tree.nq}, got {len(given)}")
+    kept = np.zeros(tree.nq)
+    kept[movable] = np.broadcast_to(given, tree.nq)[movable]
+    low, high = np.array(bounds[0]) + kept, np.array(bounds[1]) - kept
+    for column in movable:
+        if low[column] > high[column] and bounds[0][column] <= bounds[1][column]:
+            name = [name for span in tree.spans for name in span.names][column]
+            raise IKOptionError(
+                f"limit_margin {kept[column]:g} leaves joint {name!r} nothing of its range "
+                f"{bounds[0][column]:g} .. {bounds[1][column]:g}"
             )
-        tolerances[:, column] = value
-    weights = np.ones(6) if options.weights is None else np.asarray(options.weights, dtype=float)
+    return tuple(low.tolist()), tuple(high.tolist())
+
+
+def _weight_axes(options: IKOptions, base: Tensor | None) -> np.ndarray:
+    """Give the axes of the weights as the kernel takes them, (n or 1, 9); none for those of the tip."""
+    if options.weights_frame == "tool" or options.weights is None:
+        return np.empty((0, 9))
+    if base is None:
+        return np.eye(3).reshape(1, 9)
+    rows, _ = as_rows(base)
+    return np.ascontiguousarray(rows[:, :9].reshape(-1, 3, 3).swapaxes(1, 2)).reshape(-1, 9)
+
+
+def _tolerances(options: IKOptions, batch: torch.Size) -> np.ndarray:
+    """Give (n, 2) [m], [rad]: what the options say for each target."""
+    tolerances = np.empty((*batch, 2))
+    for column, name in enumerate(("position_tolerance", "rotation_tolerance")):
+        value = numbers(name, getattr(options, name))
+        try:
+            tolerances[..., column] = value
+        except ValueError:
+            raise ShapeError(
+                f"{name} has shape {value.shape}; it must be one number, or broadcast with the batch {tuple(batch)} of targets"
+            ) from None
+    return tolerances.reshape(-1, 2)
+
+
+def _call(
+    options: IKOptions,
+    rows: np.ndarray,
+    valid: np.ndarray,
+    chain: Chain,
+    bounds: Bounds,
+    batch: torch.Size,
+    weight_axes: np.ndarray,
+) -> Options:
+    """Bring options to the types that the kernel was compiled for."""
+    weights = np.ones(6) if options.weights is None else numbers("weights", options.weights)
     weights = weights / weights.max()
     return Options(
         targets=rows,
         valid=valid,
-        tolerances=tolerances,
+        tolerances=_tolerances(options, batch),
         base=np.clip(neutral(chain._tree), *bounds),
         weights=weights,
+        weight_axes=weight_axes,
         weighted=options.weights is not None,
         full_position=bool(weights[:3].all()),
         max_iterations=int(options.max_iterations),
@@ -152,10 +202,6 @@ def _call(options: IKOptions, rows: np.ndarray, valid: np.ndarray, chain: Chain,
         random_seed=int(options.random_seed) % 2**63,  # the kernel takes signed 64 bits
         stop=np.zeros(1, dtype=np.int64),
     )
-
-
-def _on_cpu(value: object) -> object:
-    return value.detach().cpu() if isinstance(value, torch.Tensor) else value
 
 
 def _output(n: int, k: int, nq: int) -> Output:
@@ -209,7 +255,9 @@ def _result(
     poses = kinematics.forward_kinematics(q.double(), _exact(tree))[0]
     flat = torch.cat([poses[..., :3, :3].flatten(-2), poses[..., :3, 3]], -1).numpy()
     errors = np.empty((*flat.shape[:2], 2))
-    run_slices(judge_slice, len(flat), flat.size * 10, BLOCK, flat, call.targets, call.weights, errors)
+    run_slices(
+        judge_slice, len(flat), flat.size * 10, BLOCK, flat, call.targets, call.weights, call.weight_axes, errors
+    )
     status = out.status[:, :k].copy()
     missed = (status == IKStatus.CONVERGED) & ~(errors <= call.tolerances[:, None]).all(-1)
     status[missed] = IKStatus.STALLED  # rounding to the chain's dtype took it out of a tolerance near that rounding
@@ -232,7 +280,7 @@ def _exact(tree: Tree) -> TreeTensors:
     return TreeTensors.make(tree, torch.float64, torch.device("cpu"))
 
 
-def _inside(q: torch.Tensor, dtype: torch.dtype, bounds: Bounds) -> torch.Tensor:
+def _inside(q: Tensor, dtype: torch.dtype, bounds: Bounds) -> Tensor:
     """Round to a dtype, towards the inside where rounding would leave the limits."""
     if dtype == torch.float64:  # as the kernel left it
         return q

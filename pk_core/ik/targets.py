@@ -7,13 +7,15 @@ import torch
 from torch import Tensor
 
 from ..errors import ShapeError
+from ..rotation import quaternion_to_matrix
+from ..se3 import homogeneous
 from ..transform import Transform3d
 
 ORTHONORMAL = 1e-3  # how far R^T R of a target may be from the identity
 
 
-def as_poses(targets: object) -> tuple[torch.Size, np.ndarray, np.ndarray]:
-    """Give (batch shape, (n, 12) float64 rows of rotation and position, (n,) bool which rows are poses).
+def as_tensor(targets: object, name: str = "targets") -> Tensor:
+    """Give poses where they are, (*batch, 4, 4) or (*batch, 7); a single one is a batch of one.
 
     Args:
         targets: Transform3d, (*batch, 4, 4), or (*batch, 7) as position and quaternion wxyz of any length but zero.
@@ -23,17 +25,43 @@ def as_poses(targets: object) -> tuple[torch.Size, np.ndarray, np.ndarray]:
     """
     if isinstance(targets, Transform3d):
         targets = targets.get_matrix()
-    tensor = targets.detach() if isinstance(targets, Tensor) else torch.as_tensor(np.asarray(targets), device="cpu")
-    tensor = tensor.to(device="cpu", dtype=torch.float64)
-    if tensor.shape[-2:] == (4, 4):
-        batch, rows = tensor.shape[:-2], _from_matrices(tensor.reshape(-1, 4, 4).numpy())
-    elif tensor.shape[-1:] == (7,):
-        batch, rows = tensor.shape[:-1], _from_wxyz(tensor.reshape(-1, 7).numpy())
-    else:
+    tensor = targets if isinstance(targets, Tensor) else torch.as_tensor(np.asarray(targets), device="cpu")
+    if tensor.shape[-2:] != (4, 4) and tensor.shape[-1:] != (7,):
         raise ShapeError(
-            f"targets have shape {tuple(tensor.shape)}; they must be (*batch, 4, 4), or (*batch, 7) as x y z and a quaternion wxyz"
+            f"{name} have shape {tuple(tensor.shape)}; they must be (*batch, 4, 4), or (*batch, 7) as x y z and a quaternion wxyz"
         )
-    return batch or torch.Size([1]), *rows
+    return tensor.unsqueeze(0) if tensor.shape in ((4, 4), (7,)) else tensor
+
+
+def as_matrices(tensor: Tensor) -> Tensor:
+    """Give poses of either form as (*batch, 4, 4), differentiably."""
+    if tensor.shape[-2:] == (4, 4):
+        return tensor
+    return homogeneous(quaternion_to_matrix(tensor[..., 3:]), tensor[..., :3])
+
+
+def as_rows(tensor: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """Give ((n, 12) float64 rows of rotation and position, (n,) bool which rows are poses)."""
+    tensor = tensor.detach().to(device="cpu", dtype=torch.float64)
+    if tensor.shape[-2:] == (4, 4):
+        return _from_matrices(tensor.reshape(-1, 4, 4).numpy())
+    return _from_wxyz(tensor.reshape(-1, 7).numpy())
+
+
+def in_root_frame(targets: Tensor, base: Tensor) -> Tensor:
+    """Give `T_root_tip` (*batch, 4, 4), float64, of `T_base_tip` and the pose of the root `T_base_root`, differentiably.
+
+    Raises:
+        ShapeError: base is neither one pose nor one for each target.
+    """
+    T, B = as_matrices(targets).double(), as_matrices(base).double()
+    if B.shape[:-2] not in ((1,), T.shape[:-2]):
+        raise ShapeError(f"base_pose holds poses {tuple(B.shape[:-2])}; it must be one, or {tuple(T.shape[:-2])}")
+    B = B.to(T.device)
+    R, p = B[..., :3, :3].mT, T[..., :3, 3] - B[..., :3, 3]
+    moved = homogeneous(R @ T[..., :3, :3], (R @ p.unsqueeze(-1)).squeeze(-1))
+    proper = ((T[..., 3, :3] == 0) & (B[..., 3, :3] == 0)).all(-1) & (T[..., 3, 3] == 1) & (B[..., 3, 3] == 1)
+    return torch.where(proper[..., None, None], moved, torch.nan)
 
 
 def _from_matrices(T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -141,17 +141,23 @@ def norms(e):
 
 
 @jit
-def weigh(weights, tip, J, e):
-    """Turn the rows of J and e into the axes of the tip and weigh them; return the norms of the error rows that count."""
+def weight_axes(given, row, tip):
+    """Give the axes of the weights of a row, as the columns of a rotation by rows: those given, or the tip's."""
+    return tip if given.shape[0] == 0 else given[min(row, given.shape[0] - 1)]
+
+
+@jit
+def weigh(weights, axes, J, e):
+    """Turn the rows of J and e into these axes and weigh them; return the norms of the error rows that count."""
     position = rotation = 0.0
     for row in range(J.shape[0] + 1):
         v = J[row] if row < J.shape[0] else e
         for h in (0, 3):
             x, y, z = v[h], v[h + 1], v[h + 2]
             v[h], v[h + 1], v[h + 2] = (
-                tip[0] * x + tip[3] * y + tip[6] * z,
-                tip[1] * x + tip[4] * y + tip[7] * z,
-                tip[2] * x + tip[5] * y + tip[8] * z,
+                axes[0] * x + axes[3] * y + axes[6] * z,
+                axes[1] * x + axes[4] * y + axes[7] * z,
+                axes[2] * x + axes[5] * y + axes[8] * z,
             )
         if row == J.shape[0]:
             for i in range(3):
@@ -163,10 +169,11 @@ def weigh(weights, tip, J, e):
 
 
 @kernel
-def judge_slice(poses, targets, weights, errors, begin, end):
+def judge_slice(poses, targets, weights, axes, errors, begin, end):
     """Fill errors (n, k, 2) [m], [rad] of poses (n, k, 12) against targets (n, 12); parts of weight zero don't count."""
     e, no_rows = np.empty(6), np.empty((0, 6))
     for row in range(begin, end):
         for s in range(poses.shape[1]):
             pose_error(poses[row, s], targets[row], e)
-            errors[row, s, 0], errors[row, s, 1] = weigh(weights, poses[row, s], no_rows, e)
+            given = weight_axes(axes, row, poses[row, s])
+            errors[row, s, 0], errors[row, s, 1] = weigh(weights, given, no_rows, e)

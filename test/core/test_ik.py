@@ -285,7 +285,7 @@ def test_tolerances_may_differ_by_row():
     result = solve_ik(ARM, T, options=IKOptions(position_tolerance=tolerance, rotation_tolerance=1e-2))
     assert result.converged_any.all() and (result.position_error[:, 0] <= tolerance).all()
     assert result.position_error[1::2].max() > 1e-8
-    with pytest.raises(ShapeError, match="position_tolerance has 3"):
+    with pytest.raises(ShapeError, match=r"position_tolerance has shape \(3,\)"):
         solve_ik(ARM, T, options=IKOptions(position_tolerance=torch.ones(3)))
 
 
@@ -386,7 +386,9 @@ def test_the_clock_ends_a_call_and_marks_what_was_not_done():
     [
         ("position_tolerance", 0.0), ("rotation_tolerance", -1.0), ("position_tolerance", math.nan), ("weights", [1.0] * 5),
         ("weights", [0.0] * 6), ("weights", [1, 1, 1, 1, 1, -1]), ("prefer", "best"), ("timeout", 0.0), ("timeout", math.inf),
-        ("max_iterations", 0), ("max_restarts", -1),
+        ("max_iterations", 0), ("max_restarts", -1), ("weights_frame", "world"), ("limit_margin", -0.1), ("limit_margin", math.nan),
+        ("limit_margin", [[0.1]]), ("weights", [[1.0] * 6]), ("weights", [1, 1, 1, 1, 1, math.inf]), ("weights", "all"),
+        ("position_tolerance", None), ("limit_margin", math.inf),
     ],
 )  # fmt: skip
 def test_an_option_that_can_not_be_is_refused_by_name(option, value):
@@ -518,3 +520,81 @@ def test_options_of_another_number_type_compile_nothing_new():
         solve_ik(ARM, torch.eye(4), num_solutions=1.5)
     with pytest.raises(IKOptionError, match="Chain"):
         solve_ik(None, torch.eye(4))
+
+
+def test_weights_in_base_axes_leave_a_turn_about_the_vertical_free():
+    """As for a cup: it stays upright, whichever way it faces; the tip's own axes say another thing."""
+    _, T = reachable(ARM, 30)
+    upright = IKOptions(weights=[1, 1, 1, 1, 1, 0], weights_frame="base", rotation_tolerance=1e-4)
+    result = solve_ik(ARM, T, options=upright)
+    assert result.converged_any.all() and (result.rotation_error <= 1e-4).all()
+    R = ARM.forward_kinematics(result.best()).get_matrix()[:, :3, :3] @ T[:, :3, :3].mT  # from target to tip, root axes
+    vector = torch.tensor(np.array([pinocchio.log3(r) for r in R.numpy()]))
+    assert vector[:, :2].norm(dim=-1).max() <= 1e-4 + 1e-9 and vector[:, 2].abs().max() > 0.1
+    in_tool_axes = torch.einsum("nij,ni->nj", ARM.forward_kinematics(result.best()).get_matrix()[:, :3, :3], vector)
+    assert in_tool_axes[:, :2].norm(dim=-1).max() > 0.1
+
+
+def test_targets_may_be_given_in_the_frame_that_the_base_stands_in():
+    q, T = reachable(ARM, 40)
+    base = torch.eye(4, dtype=torch.float64)
+    base[:3, :3] = torch.linalg.matrix_exp(torch.tensor([[0, -0.3, 0.8], [0.3, 0, -0.5], [-0.8, 0.5, 0]]).double())
+    base[:3, 3] = torch.tensor([1.0, -2.0, 0.5])
+    world = Transform3d(matrix=base).compose(Transform3d(matrix=T))
+    expected = solve_ik(ARM, T)
+    for pose in (base, Transform3d(matrix=base), torch.cat([base[:3, 3], matrix_to_quaternion(base[:3, :3])])):
+        result = solve_ik(ARM, world, seeds=q, options=IKOptions(base_pose=pose))
+        assert result.iterations.max() <= 2 and result.position_error.max() < 1e-4
+    assert solve_ik(ARM, world, options=IKOptions(base_pose=base)).converged_any.all() and expected.converged_any.all()
+    each = base.repeat(40, 1, 1)
+    each[::2, :3, 3] += 1.0
+    moved = world.get_matrix().clone()
+    moved[::2, :3, 3] += 1.0
+    result = solve_ik(ARM, moved, seeds=q, options=IKOptions(base_pose=each))
+    assert result.converged_any.all() and result.iterations.max() <= 2
+    each[3] = torch.nan
+    each[5, 3, 0] = 1.0
+    invalid = solve_ik(ARM, moved, options=IKOptions(base_pose=each)).status[:, 0] == IKStatus.INVALID_INPUT
+    assert invalid.nonzero()[:, 0].tolist() == [3, 5]
+    with pytest.raises(ShapeError, match=r"base_pose holds poses \(7,\).*\(40,\)"):
+        solve_ik(ARM, moved, options=IKOptions(base_pose=each[:7]))
+    with pytest.raises(ShapeError, match="base poses have shape"):
+        solve_ik(ARM, moved, options=IKOptions(base_pose=torch.zeros(3)))
+
+
+def test_weights_in_base_axes_turn_with_the_base():
+    q, T = reachable(ARM, 20)
+    base = torch.tensor([[0.0, 0, 1, 2], [1, 0, 0, 0], [0, 1, 0, -1], [0, 0, 0, 1]], dtype=torch.float64)
+    free_up = IKOptions(weights=[1, 1, 0, 1, 1, 1], weights_frame="base", base_pose=base, position_tolerance=1e-6)
+    target = base @ T
+    target[:, 2, 3] += 0.1  # what is free does not count
+    for options in (free_up, IKOptions(**{**vars(free_up), "base_pose": base.repeat(20, 1, 1)})):
+        result = solve_ik(ARM, target, seeds=q, options=options)
+        assert result.iterations.max() == 0 and torch.equal(result.best(), q)
+    assert solve_ik(ARM, target, options=free_up).converged_any.all()
+
+
+def test_joints_keep_a_margin_from_their_limits():
+    q, T = reachable(ARM, 300)
+    result = solve_ik(ARM, T, seeds=q, options=IKOptions(limit_margin=0.2))
+    assert result.converged_any.double().mean() > 0.5
+    assert ((result.best() >= ARM.low + 0.2) & (result.best() <= ARM.high - 0.2)).all()
+    margins = [0.0] * 5 + [0.5, 0.0]
+    some = solve_ik(ARM, T, seeds=q, options=IKOptions(limit_margin=margins)).best()
+    assert (some[:, 5] <= ARM.high[5] - 0.5).all() and (some[:, 4] > ARM.high[4] - 0.5).any()
+    with pytest.raises(IKOptionError, match="limit_margin 2 leaves joint 'panda_joint2'"):
+        solve_ik(ARM, T, options=IKOptions(limit_margin=2.0))
+    with pytest.raises(IKOptionError, match="one number or 7, got 3"):
+        solve_ik(ARM, T, options=IKOptions(limit_margin=[0.1] * 3))
+    whole = chain("panda")  # the fingers have no room for it, and don't move
+    pose = whole.forward_kinematics(whole.neutral())["panda_hand"].get_matrix()
+    assert solve_ik(whole, pose, frame="panda_hand", options=IKOptions(limit_margin=0.1)).solutions.isfinite().all()
+
+
+def test_tolerances_broadcast_with_the_batch():
+    _, T = reachable(ARM, 12)
+    rows = torch.tensor([[1e-8], [1e-2], [1e-8]], dtype=torch.float64)
+    result = solve_ik(ARM, T.view(3, 4, 4, 4), options=IKOptions(position_tolerance=rows, rotation_tolerance=1e-2))
+    assert (result.position_error[..., 0] <= rows).all() and result.position_error[1].max() > 1e-8
+    with pytest.raises(ShapeError, match=r"rotation_tolerance has shape \(12,\).*\(3, 4\)"):
+        solve_ik(ARM, T.view(3, 4, 4, 4), options=IKOptions(rotation_tolerance=torch.full((12,), 0.1)))
