@@ -23,5 +23,5 @@ setup(
         ("share/pk_ros/config/robots", glob("config/robots/*")),
     ],
     install_requires=["torch>=2.4", "numpy>=1.26,<3", "lxml", "numba"],
-    extras_require={"xacro": ["xacro>=2"]},
+    extras_require={"cuda": ["numba-cuda[cu12]>=0.20"], "xacro": ["xacro>=2"]},
 )

@@ -1,85 +1,173 @@
 """Ratios of pk against pytorch_kinematics, Pinocchio and a plain copy of the output, from one run.
 
-    python benchmarks/kinematics.py [--robot panda|ur5e] [--batches 1 1024 131072] [--dtype float32|float64]
+    python benchmarks/kinematics.py [--robots iiwa humanoid chain100] [--batches 1 64 1024 16384 131072]
+                                    [--dtypes float32 float64] [--targets 10000]
 
 Times are medians of calls made in turn in this process; before anything is timed the outputs are checked to be equal.
+The peer is timed in its eager mode and under torch.compile, and the better of the two counts.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import pinocchio
 import pytorch_kinematics as peer
 import torch
+from robots import urdf_of
 from timing import medians, table
 
 import pk_core as pk
 
-ROBOTS = Path(__file__).parents[1] / "config" / "robots"
-TIPS = {"panda": "panda_hand_tcp", "ur5e": "tool0"}
+SECONDS = 2.0  # of measuring a row
+COMPILED_UP_TO = 16  # joints: Inductor takes minutes for the peer's loop over more
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--robot", choices=TIPS, default="panda")
-    parser.add_argument("--batches", type=int, nargs="+", default=[1, 1024, 131072])
-    parser.add_argument("--dtype", choices=["float32", "float64"], default="float32")
-    parser.add_argument("--targets", type=int, default=10_000, help="of inverse kinematics")
-    arguments = parser.parse_args()
-    urdf, tip = (ROBOTS / f"{arguments.robot}.urdf").read_bytes(), TIPS[arguments.robot]
-    dtype = getattr(torch, arguments.dtype)
-    ours = pk.build_serial_chain_from_urdf(urdf, tip, dtype=dtype)
-    theirs = peer.build_serial_chain_from_urdf(urdf, tip).to(dtype=dtype)
-    pk.warmup(ours)
-    print(
-        f"{arguments.robot}, {arguments.dtype}, {os.cpu_count()} CPUs, torch {torch.__version__}, {torch.get_num_threads()} threads"
+    parser.add_argument(
+        "--robots", nargs="+", default=["iiwa", "humanoid", "chain100"], help="or panda, ur5e, chain<N>"
     )
-    kinematics(ours, theirs, arguments.batches)
-    inverse_kinematics(urdf, tip, arguments.targets)
-    against_the_peer(ours, theirs)
+    parser.add_argument("--batches", type=int, nargs="+", default=[1, 64, 1024, 16384, 131072])
+    parser.add_argument("--dtypes", nargs="+", choices=["float32", "float64"], default=["float32", "float64"])
+    parser.add_argument("--targets", type=int, default=10_000, help="of inverse kinematics, of the Panda; 0 for none")
+    arguments = parser.parse_args()
+    print(f"{os.cpu_count()} CPUs, torch {torch.__version__}, {torch.get_num_threads()} threads")
+    for dtype in arguments.dtypes:
+        for robot in arguments.robots:
+            forward_kinematics(robot, getattr(torch, dtype), arguments.batches)
+    growth(torch.float32)
+    if arguments.targets:
+        urdf, tip = urdf_of("panda")
+        inverse_kinematics(urdf, tip, arguments.targets)
+        ours, theirs = pk.build_serial_chain_from_urdf(urdf, tip), peer.build_serial_chain_from_urdf(urdf, tip)
+        against_the_peer(ours, theirs)
 
 
-def kinematics(ours: pk.SerialChain, theirs: peer.SerialChain, batches: list[int]) -> None:
-    """Compare FK of all links, FK with its gradient, and the Jacobian; and FK with a copy of its output."""
-    rows = [[str(n), *compare(ours, theirs, ours.random(n))] for n in batches]
-    header = ["batch", "FK [us]", "peer/pk FK", "FK/copy", "peer/pk FK+backward", "peer/pk Jacobian"]
+def forward_kinematics(robot: str, dtype: torch.dtype, batches: list[int]) -> None:
+    """Compare FK of all links, FK with its gradient, and the Jacobian of one; and FK with a copy of its output."""
+    urdf, frame = urdf_of(robot)
+    ours, theirs = pk.build_chain_from_urdf(urdf, dtype=dtype), peer.build_chain_from_urdf(urdf).to(dtype=dtype)
+    arm, their_arm = pk.SerialChain(ours, frame), peer.SerialChain(theirs, frame)
+    compiled = None
+    if len(theirs.get_joints()) <= COMPILED_UP_TO:
+        compiled = torch.compile(theirs.forward_kinematics_tensor, dynamic=False)
+    calls_of_pinocchio = pinocchio_calls(urdf, frame)
+    pk.warmup(ours)
+    rows = []
+    for n in batches:
+        q, q_arm = ours.random(n), arm.random(n)
+        check_equal(ours, theirs, q, arm, their_arm, q_arm)
+        rows.append(
+            [
+                str(n),
+                *compare_forward(ours, theirs, compiled, q, calls_of_pinocchio[0]),
+                *compare_gradient(ours, theirs, q),
+                *compare_jacobian(arm, their_arm, q_arm, calls_of_pinocchio[1]),
+            ]
+        )
+    links = len(ours.get_frame_names())
     table(
-        "forward kinematics of all links, against pytorch_kinematics (eager, its fastest mode without a compiler)",
-        header,
+        f"{robot}, {ours.n_joints} joints, {links} links, {dtype}: times as fast as pytorch_kinematics and as Pinocchio",
+        [
+            "batch",
+            "FK [us]",
+            "eager",
+            "compiled",
+            "Pinocchio",
+            "FK/copy",
+            "FK+grad [us]",
+            "peer",
+            "J [us]",
+            "peer",
+            "Pinocchio",
+        ],
         rows,
     )
 
 
-def compare(ours: pk.SerialChain, theirs: peer.SerialChain, q: torch.Tensor) -> list[str]:
-    """Time one batch; give the cells of its row."""
-    check_equal(ours, theirs, q)
+def compare_forward(
+    ours: pk.Chain, theirs: peer.Chain, compiled: Callable | None, q: torch.Tensor, call: Callable
+) -> list[str]:
     poses = ours.forward_kinematics_tensor(q)
-    gradient = torch.randn_like(poses)
     calls = {
-        "fk": lambda: ours.forward_kinematics_tensor(q),
-        "fk peer": lambda: theirs.forward_kinematics_tensor(q),
+        "pk": lambda: ours.forward_kinematics_tensor(q),
+        "eager": lambda: theirs.forward_kinematics_tensor(q),
         "copy": lambda: poses.clone(),
-        "grad": lambda: with_gradient(ours, q, gradient),
-        "grad peer": lambda: with_gradient(theirs, q, gradient),
-        "jac": lambda: ours.jacobian(q),
-        "jac peer": lambda: theirs.jacobian(q),
+        "pinocchio": call,
     }
-    t = medians(calls, seconds=3.0)
-    ratios = [t["fk peer"] / t["fk"], t["fk"] / t["copy"], t["grad peer"] / t["grad"], t["jac peer"] / t["jac"]]
-    return [f"{t['fk'] * 1e6:.0f}", *(f"{ratio:.1f}" for ratio in ratios)]
+    if compiled is not None:
+        calls["compiled"] = lambda: compiled(q)
+    t = medians(calls, SECONDS)
+    ratios = (t["eager"] / t["pk"], t.get("compiled", float("nan")) / t["pk"], t["pinocchio"] * len(q) / 1000 / t["pk"])
+    return [f"{t['pk'] * 1e6:.0f}", *(f"{ratio:.1f}" for ratio in (*ratios, t["pk"] / t["copy"]))]
 
 
-def check_equal(ours: pk.SerialChain, theirs: peer.SerialChain, q: torch.Tensor) -> None:
-    a, b = ours.forward_kinematics(q).get_matrix(), theirs.forward_kinematics(q).get_matrix()
-    torch.testing.assert_close(a, b, rtol=0, atol=1e-5)
-    torch.testing.assert_close(ours.jacobian(q), theirs.jacobian(q), rtol=0, atol=1e-5)
+def compare_gradient(ours: pk.Chain, theirs: peer.Chain, q: torch.Tensor) -> list[str]:
+    gradient = torch.randn_like(ours.forward_kinematics_tensor(q))
+    calls = {
+        name: lambda chain=chain: with_gradient(chain, q, gradient) for name, chain in (("pk", ours), ("peer", theirs))
+    }
+    t = medians(calls, SECONDS)
+    return [f"{t['pk'] * 1e6:.0f}", f"{t['peer'] / t['pk']:.1f}"]
 
 
-def with_gradient(chain: pk.SerialChain | peer.SerialChain, q: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+def compare_jacobian(arm: pk.SerialChain, theirs: peer.SerialChain, q: torch.Tensor, call: Callable) -> list[str]:
+    t = medians({"pk": lambda: arm.jacobian(q), "peer": lambda: theirs.jacobian(q), "pinocchio": call}, SECONDS)
+    pinocchio_time = t["pinocchio"] * len(q) / 1000
+    return [f"{t['pk'] * 1e6:.0f}", f"{t['peer'] / t['pk']:.1f}", f"{pinocchio_time / t['pk']:.1f}"]
+
+
+def growth(dtype: torch.dtype) -> None:
+    """Print how the cost of a link and a configuration goes with the number of links and of configurations."""
+    batches = [1, 16, 256, 4096, 65536]
+    rows = []
+    for n_links in (3, 10, 30, 100, 300):
+        chain = pk.build_chain_from_urdf(urdf_of(f"chain{n_links}")[0], dtype=dtype)
+        configurations = [chain.random(min(n, 4_000_000 // n_links)) for n in batches]
+        calls = {str(len(q)): lambda q=q: chain.forward_kinematics_tensor(q) for q in configurations}
+        t = medians(calls, SECONDS)
+        cost = [t[str(len(q))] / len(q) / (n_links + 1) * 1e9 for q in configurations]
+        rows.append([str(n_links), *(f"{nanoseconds:.1f}" for nanoseconds in cost)])
+    table(f"cost of a link of a configuration [ns], {dtype}, by links and batch", ["links", *map(str, batches)], rows)
+
+
+def pinocchio_calls(urdf: bytes, frame: str) -> tuple[Callable, Callable]:
+    """Give a thousand calls of Pinocchio's FK of all frames, and of its Jacobian of one."""
+    model = pinocchio.buildModelFromXML(urdf.decode())
+    data, q, index = model.createData(), pinocchio.neutral(model), model.getFrameId(frame)
+
+    def fk() -> None:
+        for _ in range(1000):
+            pinocchio.framesForwardKinematics(model, data, q)
+
+    def jacobian() -> None:
+        for _ in range(1000):
+            pinocchio.computeFrameJacobian(model, data, q, index, pinocchio.LOCAL_WORLD_ALIGNED)
+
+    return fk, jacobian
+
+
+def check_equal(
+    ours: pk.Chain,
+    theirs: peer.Chain,
+    q: torch.Tensor,
+    arm: pk.SerialChain,
+    their_arm: peer.SerialChain,
+    q_arm: torch.Tensor,
+) -> None:
+    """Hold both to the same joint order, poses and Jacobian before anything is timed."""
+    assert ours.get_joint_parameter_names() == theirs.get_joint_parameter_names()
+    a, b = ours.forward_kinematics(q), theirs.forward_kinematics(q)
+    for name in ours.get_link_names():
+        torch.testing.assert_close(a[name].get_matrix(), b[name].get_matrix(), rtol=0, atol=2e-5)
+    torch.testing.assert_close(arm.jacobian(q_arm), their_arm.jacobian(q_arm), rtol=0, atol=2e-5)
+
+
+def with_gradient(chain: pk.Chain | peer.Chain, q: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
     q = q.detach().requires_grad_()
     chain.forward_kinematics_tensor(q).backward(gradient)
     return q.grad

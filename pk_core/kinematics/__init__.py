@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from ..errors import ShapeError
-from . import functions, fused, reference
+from . import functions, reference
+from .paths import kernels_for
 from .tensors import TreeTensors
 
 __all__ = ["TreeTensors", "forward_kinematics", "jacobian"]
@@ -20,22 +21,24 @@ def forward_kinematics(q: Tensor, tree: TreeTensors, *, plain: bool = False) -> 
     """
     if tree.constants.dim() > 2:
         q, tree = _for_each_arm(q, tree)
-    if plain or not _fusable(q):
+    kernels = None if plain else kernels_for(q)
+    if kernels is None:
         return reference.forward_kinematics(q, tree)
     if _recorded(q, tree.constants):
         return functions.ForwardKinematics.apply(q, tree.constants, tree)
-    return fused.forward_kinematics(q, tree)
+    return kernels.forward_kinematics(q, tree)
 
 
 def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
     """Give the Jacobian [v; w] (*batch, 6, nv) at a point of the tree's last frame, in the axes of the root frame."""
     if tree.constants.dim() > 2:
         q, tree = _for_each_arm(q, tree)
-    if not _fusable(q):
+    kernels = kernels_for(q)
+    if kernels is None:
         return reference.jacobian(q, locations, tree)
     if _recorded(q, tree.constants, locations):
         return functions.Jacobian.apply(q, tree.constants, locations, tree)
-    return fused.jacobian(q, locations, tree)
+    return kernels.jacobian(q, locations, tree)
 
 
 def _for_each_arm(q: Tensor, tree: TreeTensors) -> tuple[Tensor, TreeTensors]:
@@ -49,15 +52,6 @@ def _for_each_arm(q: Tensor, tree: TreeTensors) -> tuple[Tensor, TreeTensors]:
             f"{tuple(c.shape[:-2])}, do not broadcast"
         ) from None
     return q.expand(*batch, q.shape[-1]), tree.with_constants(c.expand(*batch, *c.shape[-2:]))
-
-
-def _fusable(q: Tensor) -> bool:
-    """Say whether the kernels can stand in for the definition: on the CPU, in eager mode.
-
-    While compiling, the definition is traced instead: Inductor fuses it, and a custom function can't be differentiated
-    in every way there.
-    """
-    return q.device.type == "cpu" and not torch.compiler.is_compiling() and q.dtype in (torch.float32, torch.float64)
 
 
 def _recorded(*tensors: Tensor) -> bool:

@@ -59,6 +59,8 @@ _INNER = dict(no_cpython_wrapper=True, no_cfunc_wrapper=True)  # wrappers for Py
 
 
 def _compile(function: Callable, **options: object) -> Callable:
+    if numba.config.ENABLE_CUDASIM:  # its kernels call plain functions only
+        return function
     options |= dict(nogil=True, error_model="numpy", boundscheck=False)
     if _CACHE_FOLDER is None:
         return numba.njit(**options)(function)

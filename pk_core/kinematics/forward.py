@@ -120,15 +120,6 @@ def _compose(parent, local, out):
 
 
 @jit
-def constants_at(constants, row, node):
-    """Give the constants of a node in one row."""
-    if constants.ndim == 3:
-        return constants[row, node]
-    else:  # Numba prunes the branch that the type rules out
-        return constants[node]
-
-
-@jit
 def origin_of(c):
     """Give the origin of a node: (rotation, position), float64."""
     R = (

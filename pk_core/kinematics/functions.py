@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import fused, reference
+from . import reference
+from .paths import kernels_on
 from .tensors import TreeTensors
 
 
@@ -20,7 +21,7 @@ class ForwardKinematics(torch.autograd.Function):
 
     @staticmethod
     def forward(q: Tensor, constants: Tensor, tree: TreeTensors) -> Tensor:
-        return fused.forward_kinematics(q, _with(tree, constants))
+        return kernels_on(q.device).forward_kinematics(q, _with(tree, constants))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, TreeTensors], output: Tensor) -> None:
@@ -75,7 +76,7 @@ class ReverseSweep(_Defined):
 
     @staticmethod
     def forward(q: Tensor, constants: Tensor, grad: Tensor, tree: TreeTensors) -> Tensor:
-        return fused.reverse_sweep(q, grad, _with(tree, constants))
+        return kernels_on(q.device).reverse_sweep(q, grad, _with(tree, constants))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor, TreeTensors], output: Tensor) -> None:
@@ -94,7 +95,7 @@ class ParameterSweep(_Defined):
 
     @staticmethod
     def forward(q: Tensor, constants: Tensor, grad: Tensor, tree: TreeTensors) -> tuple[Tensor, Tensor]:
-        return fused.parameter_sweep(q, grad, _with(tree, constants))
+        return kernels_on(q.device).parameter_sweep(q, grad, _with(tree, constants))
 
     @staticmethod
     def setup_context(
@@ -116,7 +117,7 @@ class Jacobian(torch.autograd.Function):
 
     @staticmethod
     def forward(q: Tensor, constants: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
-        return fused.jacobian(q, locations, _with(tree, constants))
+        return kernels_on(q.device).jacobian(q, locations, _with(tree, constants))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor, TreeTensors], output: Tensor) -> None:
@@ -145,7 +146,7 @@ class JacobianSweep(_Defined):
 
     @staticmethod
     def forward(q: Tensor, constants: Tensor, locations: Tensor, grad: Tensor, tree: TreeTensors) -> tuple:
-        return fused.jacobian_sweep(q, locations, grad, _with(tree, constants))
+        return kernels_on(q.device).jacobian_sweep(q, locations, grad, _with(tree, constants))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: tuple[Tensor, Tensor, Tensor]) -> None:

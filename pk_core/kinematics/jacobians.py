@@ -6,7 +6,7 @@ import numpy as np
 
 from ..tree import AXIS, FIXED, FREE, KIND, MULTIPLIER, PARENT, SCALAR, SLIDE, TURN, V_COLUMN
 from .compilation import jit, kernel
-from .forward import constants_at, forward_block, lanes_of
+from .forward import forward_block, lanes_of
 from .scalar import cross
 
 
@@ -46,6 +46,33 @@ def load_points(tip, locations, start, point):
             )
 
 
+@jit
+def jacobian_block(q, start, count, constants, layout, node, locations, jacobian, first, pose, motion, local, point):
+    """Add the Jacobians of a block of configurations to the rows of `jacobian` from `first` on."""
+    forward_block(q, start, constants, layout, pose, motion, local)
+    load_points(pose[node], locations, start, point)
+    one, zero = q.dtype.type(1), q.dtype.type(0)
+    while node >= 0:
+        kind, column, here = layout[node, KIND], layout[node, V_COLUMN], pose[node]
+        if kind == SCALAR:
+            for lane in range(count):
+                c = constants[start + lane, node] if constants.ndim == 3 else constants[node]
+                ax, ay, az = c[AXIS], c[AXIS + 1], c[AXIS + 2]
+                turn, slide = c[MULTIPLIER] * c[TURN], c[MULTIPLIER] * c[SLIDE]
+                _turn_column(ax, ay, az, here, point, first, lane, column, turn, jacobian)
+                if slide != 0:
+                    _slide_column(ax, ay, az, here, first, lane, column, slide, jacobian)
+        elif kind != FIXED:
+            for lane in range(count):
+                for k in range(3):
+                    ax, ay, az = (one if k == 0 else zero), (one if k == 1 else zero), (one if k == 2 else zero)
+                    if kind == FREE:
+                        _slide_column(ax, ay, az, here, first, lane, column + k, one, jacobian)
+                    own = column + k + (3 if kind == FREE else 0)
+                    _turn_column(ax, ay, az, here, point, first, lane, own, one, jacobian)
+        node = layout[node, PARENT]
+
+
 @kernel
 def jacobian_slice(q, constants, layout, node, locations, jacobian, begin, end):
     """Add the world-aligned Jacobian [v; w] at a point of a frame to jacobian (n, 6, nv).
@@ -54,32 +81,8 @@ def jacobian_slice(q, constants, layout, node, locations, jacobian, begin, end):
         node: the node of the frame; locations: (n or 1, 3) the point in that frame [m].
     """
     lanes = lanes_of(end - begin)
-    pose = np.empty((layout.shape[0], 12, lanes), q.dtype)
+    pose, point = np.empty((layout.shape[0], 12, lanes), q.dtype), np.empty((3, lanes), q.dtype)
     motion, local = np.empty((3, lanes), q.dtype), np.empty((12, lanes), q.dtype)
-    point = np.empty((3, lanes), q.dtype)
-    one, zero = q.dtype.type(1), q.dtype.type(0)
     for start in range(begin, end, lanes):
-        forward_block(q, start, constants, layout, pose, motion, local)
         count = min(lanes, end - start)
-        load_points(pose[node], locations, start, point)
-        i = node
-        while i >= 0:
-            kind, column, here = layout[i, KIND], layout[i, V_COLUMN], pose[i]
-            if kind == SCALAR:
-                for lane in range(count):
-                    c = constants_at(constants, start + lane, i)
-                    ax, ay, az = c[AXIS], c[AXIS + 1], c[AXIS + 2]
-                    turn, slide = c[MULTIPLIER] * c[TURN], c[MULTIPLIER] * c[SLIDE]
-                    _turn_column(ax, ay, az, here, point, start, lane, column, turn, jacobian)
-                    if slide != 0:
-                        _slide_column(ax, ay, az, here, start, lane, column, slide, jacobian)
-            elif kind != FIXED:
-                for lane in range(count):
-                    for k in range(3):
-                        ax, ay, az = (one if k == 0 else zero), (one if k == 1 else zero), (one if k == 2 else zero)
-                        if kind == FREE:
-                            _slide_column(ax, ay, az, here, start, lane, column + k, one, jacobian)
-                        _turn_column(
-                            ax, ay, az, here, point, start, lane, column + k + 3 * (kind == FREE), one, jacobian
-                        )
-            i = layout[i, PARENT]
+        jacobian_block(q, start, count, constants, layout, node, locations, jacobian, start, pose, motion, local, point)

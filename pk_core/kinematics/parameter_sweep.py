@@ -24,7 +24,7 @@ from ..tree import (
     V_COLUMN,
 )
 from .compilation import jit, kernel
-from .forward import LANES, constants_at, forward_block, lanes_of, local_of, motion_of, origin_of
+from .forward import LANES, forward_block, lanes_of, local_of, motion_of, origin_of
 from .jacobians import load_points
 from .scalar import add9, apply, cross, dot, multiply, outer, sincos_far, skew_part, transpose
 
@@ -117,40 +117,49 @@ def _node_gradient(q, c, kind, column, parent, pose, grad, node, lane, row, grad
 
 
 @jit
-def _sweep(q, constants, layout, pose, grad, start, count, grad_q, grad_constants):
+def _sweep(q, constants, layout, pose, grad, start, count, slot, grad_q, grad_constants):
     """Take the gradients of the poses of all nodes from the leaves to the root, a block of rows.
 
-    grad_constants is (n, n_nodes, 19) where rows have arms of their own, else a row for each block.
+    grad_constants is (n, n_nodes, 19) where rows have arms of their own; else the block adds to its row `slot`.
     """
     for node in range(layout.shape[0] - 1, -1, -1):
         kind, column, parent = layout[node, KIND], layout[node, Q_COLUMN], layout[node, PARENT]
         for lane in range(count):
             row = start + lane
-            c = constants_at(constants, row, node)
-            grad_c = grad_constants[row if constants.ndim == 3 else start // LANES, node]
+            c = constants[row, node] if constants.ndim == 3 else constants[node]
+            grad_c = grad_constants[row if constants.ndim == 3 else slot, node]
             _node_gradient(q, c, kind, column, parent, pose, grad, node, lane, row, grad_q, grad_c)
+
+
+@jit
+def parameter_block(
+    q, start, count, slot, constants, layout, frame_nodes, grad_out, grad_q, grad_constants, pose, grad, motion, local
+):  # fmt: skip
+    """Add dL/dq and dL/dconstants of a block of configurations."""
+    forward_block(q, start, constants, layout, pose, motion, local)
+    grad[:] = 0
+    for frame in range(frame_nodes.shape[0]):
+        own = grad[frame_nodes[frame]]
+        for lane in range(count):
+            g = grad_out[frame, start + lane]
+            for i in range(3):
+                for j in range(3):
+                    own[3 * i + j, lane] += g[4 * i + j]
+                own[9 + i, lane] += g[4 * i + 3]
+    _sweep(q, constants, layout, pose, grad, start, count, slot, grad_q, grad_constants)
 
 
 @kernel
 def parameter_slice(q, constants, layout, frame_nodes, grad_out, grad_q, grad_constants, begin, end):
     """Add dL/dq to grad_q (n, nq) and dL/dconstants to grad_constants, given dL/dT grad_out (n_frames, n, 16)."""
-    n_nodes = layout.shape[0]
-    lanes = lanes_of(end - begin)
+    n_nodes, lanes = layout.shape[0], lanes_of(end - begin)
     pose, grad = np.empty((n_nodes, 12, lanes), q.dtype), np.empty((n_nodes, 12, lanes), q.dtype)
     motion, local = np.empty((3, lanes), q.dtype), np.empty((12, lanes), q.dtype)
     for start in range(begin, end, lanes):
-        forward_block(q, start, constants, layout, pose, motion, local)
-        count = min(lanes, end - start)
-        grad[:] = 0
-        for frame in range(frame_nodes.shape[0]):
-            own = grad[frame_nodes[frame]]
-            for lane in range(count):
-                g = grad_out[frame, start + lane]
-                for i in range(3):
-                    for j in range(3):
-                        own[3 * i + j, lane] += g[4 * i + j]
-                    own[9 + i, lane] += g[4 * i + 3]
-        _sweep(q, constants, layout, pose, grad, start, count, grad_q, grad_constants)
+        count, slot = min(lanes, end - start), start // LANES
+        parameter_block(
+            q, start, count, slot, constants, layout, frame_nodes, grad_out, grad_q, grad_constants, pose, grad, motion, local
+        )  # fmt: skip
 
 
 @jit
@@ -210,37 +219,48 @@ def _node_columns(c, kind, column, pose, x, grad_jacobian, row, lane, grad, grad
             _column_gradient(R, a, 1.0, 0.0, r, gv, gw, grad, lane, pull)
 
 
+@jit
+def jacobian_sweep_block(
+    q, start, count, slot, constants, layout, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants,
+    pose, grad, motion, local, point, pull,
+):  # fmt: skip
+    """Add dL/dq, dL/dx and dL/dconstants of a block of configurations."""
+    forward_block(q, start, constants, layout, pose, motion, local)
+    load_points(pose[tip], locations, start, point)
+    grad[:] = 0
+    for lane in range(count):
+        row = start + lane
+        x = (np.float64(point[0, lane]), np.float64(point[1, lane]), np.float64(point[2, lane]))
+        pull[:] = 0.0
+        node = tip
+        while node >= 0:
+            kind, column = layout[node, KIND], layout[node, V_COLUMN]
+            c = constants[row, node] if constants.ndim == 3 else constants[node]
+            grad_c = grad_constants[row if constants.ndim == 3 else slot, node]
+            _node_columns(c, kind, column, pose[node], x, grad_jacobian, row, lane, grad[node], grad_c, pull)
+            node = layout[node, PARENT]
+        at = locations[min(row, locations.shape[0] - 1)]
+        force = (pull[0], pull[1], pull[2])
+        R, _ = _pose_of(pose[tip], lane)
+        _add_pose(grad[tip], lane, outer(force, (np.float64(at[0]), np.float64(at[1]), np.float64(at[2]))), force)
+        to_location = apply(transpose(R), force)
+        for k in range(3):
+            grad_locations[row, k] = to_location[k]
+    _sweep(q, constants, layout, pose, grad, start, count, slot, grad_q, grad_constants)
+
+
 @kernel
 def jacobian_sweep_slice(
     q, constants, layout, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants, begin, end
 ):
     """Add dL/dq to grad_q, dL/dx to grad_locations (n, 3) and dL/dconstants, given dL/dJ grad_jacobian (n, 6, nv)."""
-    n_nodes = layout.shape[0]
-    lanes = lanes_of(end - begin)
+    n_nodes, lanes = layout.shape[0], lanes_of(end - begin)
     pose, grad = np.empty((n_nodes, 12, lanes), q.dtype), np.empty((n_nodes, 12, lanes), q.dtype)
     motion, local = np.empty((3, lanes), q.dtype), np.empty((12, lanes), q.dtype)
     point, pull = np.empty((3, lanes), q.dtype), np.empty(3)
     for start in range(begin, end, lanes):
-        forward_block(q, start, constants, layout, pose, motion, local)
-        count = min(lanes, end - start)
-        load_points(pose[tip], locations, start, point)
-        grad[:] = 0
-        for lane in range(count):
-            row = start + lane
-            x = (np.float64(point[0, lane]), np.float64(point[1, lane]), np.float64(point[2, lane]))
-            pull[:] = 0.0
-            node = tip
-            while node >= 0:
-                kind, column = layout[node, KIND], layout[node, V_COLUMN]
-                c = constants_at(constants, row, node)
-                grad_c = grad_constants[row if constants.ndim == 3 else start // LANES, node]
-                _node_columns(c, kind, column, pose[node], x, grad_jacobian, row, lane, grad[node], grad_c, pull)
-                node = layout[node, PARENT]
-            at = locations[min(row, locations.shape[0] - 1)]
-            force = (pull[0], pull[1], pull[2])
-            R, _ = _pose_of(pose[tip], lane)
-            _add_pose(grad[tip], lane, outer(force, (np.float64(at[0]), np.float64(at[1]), np.float64(at[2]))), force)
-            to_location = apply(transpose(R), force)
-            for k in range(3):
-                grad_locations[row, k] = to_location[k]
-        _sweep(q, constants, layout, pose, grad, start, count, grad_q, grad_constants)
+        count, slot = min(lanes, end - start), start // LANES
+        jacobian_sweep_block(
+            q, start, count, slot, constants, layout, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants,
+            pose, grad, motion, local, point, pull,
+        )  # fmt: skip

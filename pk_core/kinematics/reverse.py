@@ -77,37 +77,40 @@ def _free_gradient(c, parent, root, wrench, start, count, column, grad_q):
             grad_q[start + lane, column + k] += c[k] * fx + c[3 + k] * fy + c[6 + k] * fz
 
 
-@kernel
-def backward_slice(q, constants, layout, frame_nodes, grad_out, grad_q, begin, end):
-    """Add dL/dq to grad_q (n, nq), given dL/dT grad_out (n_frames, n, 16): one sweep from the leaves to the root.
-
-    All rows share the constants (n_nodes, 19).
+@jit
+def backward_block(q, start, count, constants, layout, frame_nodes, grad_out, grad_q, pose, wrench, motion, local):
+    """Add dL/dq to grad_q for a block of configurations: one sweep from the leaves to the root.
 
     With f, t the wrench that all frames below a node exert about the root's origin, a node at p with axis a has
     dL/dq = turn a.(t - p x f) + slide a.f, and hands (f, t) unchanged to its parent.
     """
-    n_nodes = layout.shape[0]
-    lanes = lanes_of(end - begin)
+    forward_block(q, start, constants, layout, pose, motion, local)
+    wrench[:] = 0
+    for frame in range(frame_nodes.shape[0]):
+        node = frame_nodes[frame]
+        _gather_wrench(pose[node], grad_out[frame], start, count, wrench[node])
+    for node in range(layout.shape[0] - 1, -1, -1):
+        kind, column, parent = layout[node, KIND], layout[node, Q_COLUMN], layout[node, PARENT]
+        c = constants[node]
+        if kind == SCALAR:
+            _scalar_gradient(c, pose[node], wrench[node], start, count, column, grad_q)
+        elif kind == BALL:
+            _quaternion_gradient(q, pose[node], wrench[node], start, count, column, grad_q)
+        elif kind == FREE:
+            _quaternion_gradient(q, pose[node], wrench[node], start, count, column + 3, grad_q)
+            _free_gradient(c, pose[max(parent, 0)], parent < 0, wrench[node], start, count, column, grad_q)
+        if parent >= 0:
+            for k in range(6):
+                for lane in range(wrench.shape[2]):
+                    wrench[parent, k, lane] += wrench[node, k, lane]
+
+
+@kernel
+def backward_slice(q, constants, layout, frame_nodes, grad_out, grad_q, begin, end):
+    """Add dL/dq to grad_q (n, nq), given dL/dT grad_out (n_frames, n, 16); all rows share the constants (n_nodes, 19)."""
+    n_nodes, lanes = layout.shape[0], lanes_of(end - begin)
     pose, wrench = np.empty((n_nodes, 12, lanes), q.dtype), np.empty((n_nodes, 6, lanes), q.dtype)
     motion, local = np.empty((3, lanes), q.dtype), np.empty((12, lanes), q.dtype)
     for start in range(begin, end, lanes):
-        forward_block(q, start, constants, layout, pose, motion, local)
         count = min(lanes, end - start)
-        wrench[:] = 0
-        for frame in range(frame_nodes.shape[0]):
-            node = frame_nodes[frame]
-            _gather_wrench(pose[node], grad_out[frame], start, count, wrench[node])
-        for node in range(n_nodes - 1, -1, -1):
-            kind, column, parent = layout[node, KIND], layout[node, Q_COLUMN], layout[node, PARENT]
-            c = constants[node]
-            if kind == SCALAR:
-                _scalar_gradient(c, pose[node], wrench[node], start, count, column, grad_q)
-            elif kind == BALL:
-                _quaternion_gradient(q, pose[node], wrench[node], start, count, column, grad_q)
-            elif kind == FREE:
-                _quaternion_gradient(q, pose[node], wrench[node], start, count, column + 3, grad_q)
-                _free_gradient(c, pose[max(parent, 0)], parent < 0, wrench[node], start, count, column, grad_q)
-            if parent >= 0:
-                for k in range(6):
-                    for lane in range(lanes):
-                        wrench[parent, k, lane] += wrench[node, k, lane]
+        backward_block(q, start, count, constants, layout, frame_nodes, grad_out, grad_q, pose, wrench, motion, local)

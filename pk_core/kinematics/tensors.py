@@ -52,6 +52,16 @@ class TreeTensors:
         return self.constants.detach().numpy()
 
     @cached_property
+    def layout_tensor(self) -> torch.Tensor:
+        """The layout (n_nodes, 4) on the device, for kernels there."""
+        return torch.from_numpy(self.tree.layout).to(self.constants.device)
+
+    @cached_property
+    def frame_nodes_tensor(self) -> torch.Tensor:
+        """The nodes of the frames (n_frames,) on the device, for kernels there."""
+        return torch.from_numpy(self.tree.frame_nodes).to(self.constants.device)
+
+    @cached_property
     def numeric_tree(self) -> Tree:
         """The tree with the constants that hold now, float64, for what takes no gradients.
 

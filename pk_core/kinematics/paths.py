@@ -1,0 +1,45 @@
+"""Which path a call takes: the one place that chooses between the kernels and the definition."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from types import ModuleType
+
+import torch
+from torch import Tensor
+
+from . import fused
+
+
+def kernels_for(q: Tensor) -> ModuleType | None:
+    """Give the fused kernels that serve q, None where the definition must.
+
+    The CPU has its kernels always, a GPU with the extra `cuda`; other devices and dtypes have none. While compiling, the
+    definition is traced: Inductor fuses it, and a custom function can't be differentiated in every way there.
+    """
+    if q.dtype not in (torch.float32, torch.float64) or torch.compiler.is_compiling():
+        return None
+    return kernels_on(q.device)
+
+
+def kernels_on(device: torch.device) -> ModuleType | None:
+    """Give the fused kernels of a device, None where it has none."""
+    if device.type == "cpu":
+        return fused
+    return _cuda_kernels() if device.type == "cuda" else None
+
+
+@cache
+def _cuda_kernels() -> ModuleType | None:
+    try:
+        from . import cuda
+    except ImportError as error:
+        warnings.warn(
+            f"no fused kernels on the GPU ({error}): plain torch serves it, right and slower; "
+            "pip install 'pk[cuda]' brings them",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+    return cuda
