@@ -16,8 +16,17 @@ from pk_core import Chain
 from pk_core.kinematics import fused, paths
 
 HERE = Path(__file__).parent
+
+
+def installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # no such parent
+        return False
+
+
 needs_numba_cuda = pytest.mark.skipif(
-    importlib.util.find_spec("numba_cuda") is None, reason="numba-cuda is not installed: pip install 'pk[cuda]'"
+    not installed("numba_cuda"), reason="numba-cuda is not installed: pip install 'pk[cuda]'"
 )
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 
@@ -38,9 +47,7 @@ def test_simulated_kernels_agree_with_the_definition(dtype):
 
 
 @needs_numba_cuda
-@pytest.mark.skipif(
-    importlib.util.find_spec("nvidia.cuda_nvcc") is None, reason="no CUDA compiler: pip install 'pk[cuda]'"
-)
+@pytest.mark.skipif(not installed("nvidia.cuda_nvcc"), reason="no CUDA compiler: pip install 'pk[cuda]'")
 def test_every_kernel_compiles_for_a_gpu():
     assert run("cuda_compilation.py", simulate=False) == "compiles"
 
