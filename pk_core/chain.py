@@ -15,6 +15,7 @@ from .errors import ShapeError, UnknownLink
 from .flatten import flatten
 from .integration import integrate
 from .kinematics import TreeTensors
+from .kinematics.tracing import lasts
 from .model import Robot
 from .parameters import Parameters, check_parameters, parametrised
 from .transform import Transform3d
@@ -44,6 +45,7 @@ class Chain(ChainInfo):
         self._tree = tree
         self._place(dtype, torch.device(device))
 
+    @torch.inference_mode(False)  # what is made in inference mode can't take part in a backward pass
     def _place(self, dtype: torch.dtype, device: torch.device) -> None:
         """Make all tensors anew, then take them: nothing of the old dtype or device stays behind, or nothing changes."""
         if dtype not in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
@@ -190,13 +192,16 @@ class Chain(ChainInfo):
         return self._tree.frame_names.index(name)
 
     def _frames(self, names: Iterable[str]) -> TreeTensors:
-        """Give the tree that ends at these frames, made once."""
+        """Give the tree that ends at these frames, made once where that is the same for every call."""
         key = tuple(names)
-        if key not in self._pruned:
-            for name in key:
-                self._row(name)
-            self._pruned[key] = self._tensors.pruned(key)
-        return self._pruned[key]
+        if key in self._pruned:
+            return self._pruned[key]
+        for name in key:
+            self._row(name)
+        made = self._tensors.pruned(key)
+        if lasts(made.constants) and lasts(self._tensors.constants):
+            self._pruned[key] = made
+        return made
 
     def _locations(self, locations: Tensor | None, q: Tensor) -> Tensor:
         if locations is None:

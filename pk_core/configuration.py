@@ -52,6 +52,10 @@ def check_tensor(name: str, value: Tensor, dtype: torch.dtype, device: torch.dev
             f"{name} is {value.dtype}, the chain is {dtype}: use {name}.to({dtype}) or chain.to(dtype={value.dtype})"
         )
     _refuse_complex(name, value)
+    if value.is_nested:
+        raise TensorTypeError(f"{name} is a nested tensor: use {name}.to_padded_tensor(0.0), or one call for each part")
+    if value.layout is not torch.strided:
+        raise TensorTypeError(f"{name} has the layout {value.layout}: use {name}.to_dense()")
     if value.device.type != device.type or (device.index is not None and value.device.index != device.index):
         raise TensorTypeError(
             f"{name} is on {value.device}, the chain on {device}: use {name}.to({str(device)!r}) or chain.to(device=...)"

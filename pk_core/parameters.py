@@ -11,6 +11,7 @@ from torch import Tensor
 from .errors import ShapeError, TensorTypeError, UnknownJoint, UnsupportedError
 from .model import Joint, JointType, Robot
 from .pose import Pose
+from .rotation import matrix_product
 from .shapes import values_are_hidden
 from .transform import Transform3d
 from .tree import AXIS, MULTIPLIER, NodeSource, Tree
@@ -125,11 +126,11 @@ def parametrised(robot: Robot, tree: Tree, constants: Tensor, parameters: Parame
 def _origin(joint: Joint, source: NodeSource, origin: Tensor) -> Tensor:
     """Give the constant pose of the node in which the origin of a joint stands."""
     if joint.type is JointType.FIXED:
-        origin = origin @ _matrix(joint.child_offset, origin)
+        origin = matrix_product(origin, _matrix(joint.child_offset, origin))
     if not source.reversed:
         return origin
     R, p = origin[..., :3, :3].mT, origin[..., :3, 3:]
-    return torch.cat([torch.cat([R, -R @ p], -1), origin[..., 3:, :]], -2)
+    return torch.cat([torch.cat([R, -matrix_product(R, p)], -1), origin[..., 3:, :]], -2)
 
 
 def _follow(robot: Robot, source: NodeSource, parameters: Parameters, like: Tensor) -> tuple[Tensor, Tensor]:
@@ -184,7 +185,7 @@ def _pose(what: str, value: Tensor | Transform3d, dtype: torch.dtype, device: to
         value = value[0] if value.shape[:-2] == (1,) else value
     pose = _checked(what, value, (4, 4), dtype, device)
     R = pose.detach()[..., :3, :3]
-    if not values_are_hidden() and not torch.allclose(R.mT @ R, torch.eye(3).to(R), rtol=0, atol=RIGID):
+    if not values_are_hidden() and not torch.allclose(matrix_product(R.mT, R), torch.eye(3).to(R), rtol=0, atol=RIGID):
         raise ShapeError(
             f"{what} holds a matrix that is no rotation: R^T R differs from the identity by more than {RIGID}"
         )

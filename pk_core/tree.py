@@ -15,7 +15,7 @@ some nodes are frames that a user can ask for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -96,31 +96,3 @@ class Tree:
     spans: tuple[JointSpan, ...]
     nq: int
     nv: int
-
-    def nodes_of(self, frame_names: tuple[str, ...]) -> list[int]:
-        """List the nodes that move these frames, parents first."""
-        keep = set()
-        for node in self._frame_nodes(frame_names):
-            while node >= 0 and node not in keep:
-                keep.add(node)
-                node = int(self.layout[node, PARENT])
-        return sorted(keep)
-
-    def pruned(self, frame_names: tuple[str, ...]) -> Tree:
-        """Keep only what moves these frames; columns of q stay where they are."""
-        nodes = self.nodes_of(frame_names)
-        new_index = {node: i for i, node in enumerate(nodes)} | {-1: -1}
-        layout = self.layout[nodes].copy()
-        layout[:, PARENT] = [new_index[int(parent)] for parent in layout[:, PARENT]]
-        return replace(
-            self,
-            layout=layout,
-            constants=self.constants[nodes],
-            sources=tuple(self.sources[node] for node in nodes),
-            frame_names=tuple(frame_names),
-            frame_nodes=np.array([new_index[node] for node in self._frame_nodes(frame_names)], dtype=np.int64),
-        )
-
-    def _frame_nodes(self, frame_names: tuple[str, ...]) -> list[int]:
-        row = {name: i for i, name in enumerate(self.frame_names)}
-        return [int(self.frame_nodes[row[name]]) for name in frame_names]

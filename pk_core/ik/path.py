@@ -34,7 +34,7 @@ class Path:
 
 
 def make_path(tree: Tree, low: np.ndarray, high: np.ndarray) -> Path:
-    """Make the path to the last frame of a tree that has only that frame (see `Tree.pruned`)."""
+    """Make the path to the last frame of a tree that has only that frame (see `TreeTensors.pruned`)."""
     pending = np.eye(4)
     kinds, columns, constants = [], [], []
     for row, c in zip(tree.layout, tree.constants):

@@ -173,7 +173,7 @@ def _kernels(capacity: int, dtype: str) -> dict[str, Any]:
 
 def _array(x: Tensor) -> Any:
     """Give a tensor's memory as kernels take it."""
-    x = x.detach()
+    x = x.detach().resolve_neg()
     return cuda.as_cuda_array(x, sync=False) if x.device.type == "cuda" else x.numpy()
 
 

@@ -61,7 +61,7 @@ def jacobian_sweep(q: Tensor, locations: Tensor, grad: Tensor, tree: TreeTensors
     rows = _rows(q)
     n, grad_q, grad_c = len(rows), q.new_zeros(q.shape), _gradient_rows(len(rows), tree)
     grad_x = q.new_zeros((*q.shape[:-1], 3))
-    grad_rows = grad.detach().to(q.dtype).contiguous().view(n, 6, tree.nv).numpy()
+    grad_rows = grad.detach().to(q.dtype).contiguous().view(n, 6, tree.nv).numpy(force=True)
     arguments = (rows, _constants(tree), tree.tree.layout, tree.frame_nodes[-1], _points(locations, q), grad_rows)
     outputs = (grad_q.numpy().reshape(rows.shape), grad_x.numpy().reshape(n, 3), grad_c.numpy())
     run_slices(jacobian_sweep_slice, n, n * len(tree.layout) * 200, LANES, *arguments, *outputs)
@@ -70,7 +70,7 @@ def jacobian_sweep(q: Tensor, locations: Tensor, grad: Tensor, tree: TreeTensors
 
 def _rows(q: Tensor) -> np.ndarray:
     """Give q as (n, nq) numbers in a row."""
-    return np.ascontiguousarray(q.detach().numpy().reshape(math.prod(q.shape[:-1]), q.shape[-1]))
+    return np.ascontiguousarray(q.numpy(force=True).reshape(math.prod(q.shape[:-1]), q.shape[-1]))
 
 
 def _constants(tree: TreeTensors) -> np.ndarray:
@@ -78,19 +78,19 @@ def _constants(tree: TreeTensors) -> np.ndarray:
     c = tree.constants
     if c.dim() == 2:
         return tree.constants_numpy
-    return c.detach().reshape(math.prod(c.shape[:-2]), *c.shape[-2:]).contiguous().numpy()
+    return c.detach().reshape(math.prod(c.shape[:-2]), *c.shape[-2:]).contiguous().numpy(force=True)
 
 
 def _frame_rows(grad: Tensor, q: Tensor, tree: TreeTensors) -> np.ndarray:
     rows = (len(tree.frame_nodes), math.prod(q.shape[:-1]), 16)
-    return grad.detach().to(q.dtype).contiguous().view(rows).numpy()
+    return grad.detach().to(q.dtype).contiguous().view(rows).numpy(force=True)
 
 
 def _points(locations: Tensor, q: Tensor) -> np.ndarray:
     points = locations.detach()
     if points.dim() == 1:
-        return np.ascontiguousarray(points.numpy()).reshape(1, 3)
-    return np.ascontiguousarray(points.expand(*q.shape[:-1], 3).numpy().reshape(math.prod(q.shape[:-1]), 3))
+        return np.ascontiguousarray(points.numpy(force=True)).reshape(1, 3)
+    return np.ascontiguousarray(points.expand(*q.shape[:-1], 3).numpy(force=True).reshape(math.prod(q.shape[:-1]), 3))
 
 
 def _gradient_rows(n: int, tree: TreeTensors) -> Tensor:

@@ -10,15 +10,15 @@ import torch
 from torch import Tensor
 
 from . import fused
+from .tracing import is_traced
 
 
 def kernels_for(q: Tensor) -> ModuleType | None:
     """Give the fused kernels that serve q, None where the definition must.
 
-    The CPU has its kernels always, a GPU with the extra `cuda`; other devices and dtypes have none. While compiling, the
-    definition is traced: Inductor fuses it, and a custom function can't be differentiated in every way there.
+    The CPU has its kernels always, a GPU with the extra `cuda`; other devices and dtypes have none.
     """
-    if q.dtype not in (torch.float32, torch.float64) or torch.compiler.is_compiling():
+    if q.dtype not in (torch.float32, torch.float64) or is_traced(q):
         return None
     return kernels_on(q.device)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..rotation import matrix_product
 from ..tree import AXIS, BALL, FREE, KIND, MULTIPLIER, OFFSET, PARENT, POSITION, Q_COLUMN, SCALAR, SLIDE, TURN, V_COLUMN
 from .tensors import TreeTensors
 
@@ -22,10 +23,11 @@ def node_poses(q: Tensor, tree: TreeTensors) -> list[Tensor]:
     for i, row in enumerate(layout):
         local = origins[i]
         if row[KIND] == SCALAR:
-            local = local @ motions[i]
+            local = matrix_product(local, motions[i])
         elif row[KIND] in (BALL, FREE):
-            local = local @ _quaternion_motion(q, row[Q_COLUMN], row[KIND] == FREE)
-        poses.append(local.expand(*q.shape[:-1], 4, 4) if row[PARENT] < 0 else poses[row[PARENT]] @ local)
+            local = matrix_product(local, _quaternion_motion(q, row[Q_COLUMN], row[KIND] == FREE))
+        root = row[PARENT] < 0
+        poses.append(local.expand(*q.shape[:-1], 4, 4) if root else matrix_product(poses[row[PARENT]], local))
     return poses
 
 
@@ -139,7 +141,8 @@ def _scalar_motions(q: Tensor, tree: TreeTensors) -> dict[int, Tensor]:
     value = c[..., MULTIPLIER] * q[..., [tree.layout[i][Q_COLUMN] for i in nodes]] + c[..., OFFSET]
     angle, axis = (c[..., TURN] * value)[..., None, None], c[..., AXIS : AXIS + 3]
     K = _skew(axis)
-    R = torch.eye(3, dtype=c.dtype, device=c.device) + torch.sin(angle) * K + (1 - torch.cos(angle)) * (K @ K)
+    identity = torch.eye(3, dtype=c.dtype, device=c.device)
+    R = identity + torch.sin(angle) * K + (1 - torch.cos(angle)) * matrix_product(K, K)
     p = (c[..., SLIDE] * value).unsqueeze(-1) * axis
     return dict(zip(nodes, _homogeneous(R, p).unbind(-3)))
 
@@ -167,7 +170,7 @@ def _free_axes(tree: TreeTensors, poses: list[Tensor], node: int) -> Tensor:
     """Give the rotation from the frame in which x, y, z of a free node are measured to the root frame."""
     axes = tree.constants[..., node, :9].unflatten(-1, (3, 3))
     parent = tree.layout[node][PARENT]
-    return axes if parent < 0 else poses[parent][..., :3, :3] @ axes
+    return axes if parent < 0 else matrix_product(poses[parent][..., :3, :3], axes)
 
 
 def _times_vector(wxyz: Tensor, u: Tensor) -> Tensor:
@@ -185,7 +188,7 @@ def _quaternion_rate(wxyz: Tensor, dwxyz: Tensor) -> Tensor:
 
 
 def _apply(R: Tensor, x: Tensor) -> Tensor:
-    return (R @ x.unsqueeze(-1)).squeeze(-1)
+    return matrix_product(R, x.unsqueeze(-1)).squeeze(-1)
 
 
 def _skew(a: Tensor) -> Tensor:

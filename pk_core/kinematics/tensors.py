@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ..errors import UnsupportedError
-from ..tree import Tree
+from ..tree import PARENT, Tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,15 +41,41 @@ class TreeTensors:
         return replace(self, constants=constants, parametrised=True)
 
     def pruned(self, frame_names: tuple[str, ...]) -> TreeTensors:
-        """Keep only the nodes that move these frames."""
-        tree = self.tree.pruned(frame_names)
-        constants = self.constants[..., self.tree.nodes_of(frame_names), :]
-        return TreeTensors(tree, constants, self.parametrised, tree.layout.tolist(), tree.frame_nodes.tolist())
+        """Keep only the nodes that move these frames; columns of q stay where they are.
+
+        It works on plain integers, so that torch.compile can do it while it traces.
+        """
+        node_of = dict(zip(self.tree.frame_names, self.frame_nodes))
+        ends = [node_of[name] for name in frame_names]
+        nodes = self._ancestors(ends)
+        new_index = {node: i for i, node in enumerate(nodes)} | {-1: -1}
+        layout = [[new_index[parent], *rest] for parent, *rest in (self.layout[node] for node in nodes)]
+        frame_nodes = [new_index[node] for node in ends]
+        tree = replace(
+            self.tree,
+            layout=np.array(layout, dtype=np.int64),
+            constants=self.tree.constants[nodes],
+            sources=tuple(self.tree.sources[node] for node in nodes),
+            frame_names=frame_names,
+            frame_nodes=np.array(frame_nodes, dtype=np.int64),
+        )
+        with torch.inference_mode(False):  # what is made there can't take part in a backward pass
+            constants = self.constants[..., nodes, :]
+        return TreeTensors(tree, constants, self.parametrised, layout, frame_nodes)
+
+    def _ancestors(self, ends: list[int]) -> list[int]:
+        """List the nodes on the ways from the root to these, parents first."""
+        keep = set()
+        for node in ends:
+            while node >= 0 and node not in keep:
+                keep.add(node)
+                node = self.layout[node][PARENT]
+        return sorted(keep)
 
     @cached_property
     def constants_numpy(self) -> np.ndarray:
         """The same memory as the CPU kernels take it."""
-        return self.constants.detach().numpy()
+        return self.constants.numpy(force=True)
 
     @cached_property
     def layout_tensor(self) -> torch.Tensor:
