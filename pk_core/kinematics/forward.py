@@ -16,7 +16,17 @@ import numpy as np
 
 from ..tree import AXIS, FIXED, FREE, KIND, MULTIPLIER, OFFSET, ORIGIN, PARENT, POSITION, Q_COLUMN, SCALAR, SLIDE, TURN
 from .compilation import jit, kernel
-from .scalar import SINCOS_RANGE, apply, axis_rotation, multiply, quaternion_rotation, sincos, sincos_far
+from .scalar import (
+    SINCOS_RANGE,
+    SINCOS_SINGLE_RANGE,
+    apply,
+    axis_rotation,
+    multiply,
+    quaternion_rotation,
+    sincos,
+    sincos_far,
+    sincos_single,
+)
 
 LANES = 64
 FEW = 16  # lanes of the only block of a small batch: one vector of float32
@@ -35,14 +45,19 @@ def _load_scalar(q, begin, column, multiplier, offset, turn, motion):
     sines, cosines, values = motion[0], motion[1], motion[2]
     for lane in range(motion.shape[1]):
         values[lane] = multiplier * q[min(begin + lane, last), column] + offset
+    single, far = motion.itemsize == 4, 0
+    limit = SINCOS_SINGLE_RANGE if single else SINCOS_RANGE
     for lane in range(motion.shape[1]):
-        sines[lane], cosines[lane] = sincos(turn * values[lane])
-    far = 0
-    for lane in range(motion.shape[1]):
-        far += abs(turn * values[lane]) > SINCOS_RANGE
+        far += abs(turn * values[lane]) > limit
     if far:  # angles of thousands of turns: leave the vectorised path
         for lane in range(motion.shape[1]):
             sines[lane], cosines[lane] = math.sin(turn * values[lane]), math.cos(turn * values[lane])
+    elif single:
+        for lane in range(motion.shape[1]):
+            sines[lane], cosines[lane] = sincos_single(np.float32(turn * values[lane]))
+    else:
+        for lane in range(motion.shape[1]):
+            sines[lane], cosines[lane] = sincos(turn * values[lane])
 
 
 @jit

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from .compilation import jit, jit_exact
 
 _TWO_OVER_PI = 2.0 / math.pi
@@ -40,6 +42,34 @@ def sincos(x):
     swap = (quadrant == 1.0) | (quadrant == 3.0)
     sin_x, cos_x = (c if swap else s), (s if swap else c)
     return (-sin_x if quadrant >= 2.0 else sin_x), (-cos_x if (quadrant == 1.0) | (quadrant == 2.0) else cos_x)
+
+
+# pi/2 in three parts, the first two of so few bits that their products with k < 2**16 are exact in float32, and
+# polynomials on [-pi/4, pi/4] (S. Moshier, Cephes, sinf.c)
+_SINGLE_TWO_OVER_PI, _HALF, _QUARTER = np.float32(2.0 / math.pi), np.float32(0.5), np.float32(0.25)
+_SINGLE_1, _SINGLE_2, _SINGLE_3 = (
+    np.float32(1.5703125),
+    np.float32(4.837512969970703125e-4),
+    np.float32(7.54978995489188e-8),
+)
+_S1, _S2, _S3 = np.float32(-1.6666654611e-1), np.float32(8.3321608736e-3), np.float32(-1.9515295891e-4)
+_C1, _C2, _C3 = np.float32(4.166664568298827e-2), np.float32(-1.388731625493765e-3), np.float32(2.443315711809948e-5)
+_ONE, _TWO, _THREE, _FOUR = np.float32(1), np.float32(2), np.float32(3), np.float32(4)
+SINCOS_SINGLE_RANGE = 8192.0
+
+
+@jit_exact
+def sincos_single(x):
+    """Give (sin x, cos x) of a float32 to 1e-7 for |x| < SINCOS_SINGLE_RANGE, in float32 throughout: twice as fast."""
+    k = np.floor(x * _SINGLE_TWO_OVER_PI + _HALF)
+    r = ((x - k * _SINGLE_1) - k * _SINGLE_2) - k * _SINGLE_3
+    z = r * r
+    s = r + r * z * (_S1 + z * (_S2 + z * _S3))
+    c = _ONE - (_HALF * z - z * z * (_C1 + z * (_C2 + z * _C3)))
+    quadrant = k - _FOUR * np.floor(_QUARTER * k)
+    swap = (quadrant == _ONE) | (quadrant == _THREE)
+    sin_x, cos_x = (c if swap else s), (s if swap else c)
+    return (-sin_x if quadrant >= _TWO else sin_x), (-cos_x if (quadrant == _ONE) | (quadrant == _TWO) else cos_x)
 
 
 @jit
