@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from .forward import LANES, forward_slice
@@ -21,51 +22,49 @@ from .threads import run_slices
 def forward_kinematics(q: Tensor, tree: TreeTensors) -> Tensor:
     """Run the forward kernel."""
     rows, n_frames = _rows(q), len(tree.frame_nodes)
-    n = len(rows)
-    out = q.new_empty((n_frames, *q.shape[:-1], 4, 4))
-    arguments = (rows, _constants(tree), tree.tree.layout, tree.tree.frame_nodes)
-    run_slices(forward_slice, n, n * len(tree.layout) * 12, LANES, *arguments, out.numpy().reshape(n_frames, n, 16))
-    return out
+    n, out = len(rows), np.empty((n_frames, len(rows), 16), rows.dtype)
+    arguments = (rows, _constants(tree), tree.tree.layout, tree.tree.frame_nodes, out)
+    run_slices(forward_slice, n, n * len(tree.layout) * 12, LANES, *arguments)
+    return torch.from_numpy(out).view(n_frames, *q.shape[:-1], 4, 4)
 
 
 def reverse_sweep(q: Tensor, grad: Tensor, tree: TreeTensors) -> Tensor:
     """Run the backward kernel; constants are shared."""
     rows = _rows(q)
-    n, grad_q = len(rows), q.new_zeros(q.shape)
-    arguments = (rows, _constants(tree), tree.tree.layout, tree.tree.frame_nodes, _frame_rows(grad, q, tree))
-    run_slices(backward_slice, n, n * len(tree.layout) * 30, LANES, *arguments, grad_q.numpy().reshape(rows.shape))
-    return grad_q
+    n, grad_q = len(rows), np.zeros_like(rows)
+    arguments = (rows, _constants(tree), tree.tree.layout, tree.tree.frame_nodes, _frame_rows(grad, q, tree), grad_q)
+    run_slices(backward_slice, n, n * len(tree.layout) * 30, LANES, *arguments)
+    return torch.from_numpy(grad_q).view(q.shape)
 
 
 def parameter_sweep(q: Tensor, grad: Tensor, tree: TreeTensors) -> tuple[Tensor, Tensor]:
     """Run the backward kernel that reaches the constants: (dL/dq, dL/dconstants)."""
     rows = _rows(q)
-    n, grad_q, grad_c = len(rows), q.new_zeros(q.shape), _gradient_rows(len(rows), tree)
+    n, grad_q, grad_c = len(rows), np.zeros_like(rows), _gradient_rows(rows, tree)
     arguments = (rows, _constants(tree), tree.tree.layout, tree.tree.frame_nodes, _frame_rows(grad, q, tree))
-    outputs = (grad_q.numpy().reshape(rows.shape), grad_c.numpy())
-    run_slices(parameter_slice, n, n * len(tree.layout) * 150, LANES, *arguments, *outputs)
-    return grad_q, _of_constants(grad_c, tree)
+    run_slices(parameter_slice, n, n * len(tree.layout) * 150, LANES, *arguments, grad_q, grad_c)
+    return torch.from_numpy(grad_q).view(q.shape), _of_constants(grad_c, tree)
 
 
 def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
     """Run the Jacobian kernel."""
     rows = _rows(q)
-    n, out = len(rows), q.new_zeros((*q.shape[:-1], 6, tree.nv))
-    arguments = (rows, _constants(tree), tree.tree.layout, tree.frame_nodes[-1], _points(locations, q))
-    run_slices(jacobian_slice, n, n * len(tree.layout) * 20, LANES, *arguments, out.numpy().reshape(n, 6, tree.nv))
-    return out
+    n, out = len(rows), np.zeros((len(rows), 6, tree.nv), rows.dtype)
+    arguments = (rows, _constants(tree), tree.tree.layout, tree.frame_nodes[-1], _points(locations, q), out)
+    run_slices(jacobian_slice, n, n * len(tree.layout) * 20, LANES, *arguments)
+    return torch.from_numpy(out).view(*q.shape[:-1], 6, tree.nv)
 
 
 def jacobian_sweep(q: Tensor, locations: Tensor, grad: Tensor, tree: TreeTensors) -> tuple[Tensor, Tensor, Tensor]:
     """Run the backward kernel of the Jacobian: (dL/dq, dL/dlocations, dL/dconstants)."""
     rows = _rows(q)
-    n, grad_q, grad_c = len(rows), q.new_zeros(q.shape), _gradient_rows(len(rows), tree)
-    grad_x = q.new_zeros((*q.shape[:-1], 3))
+    n, grad_q, grad_c = len(rows), np.zeros_like(rows), _gradient_rows(rows, tree)
+    grad_x = np.zeros((n, 3), rows.dtype)
     grad_rows = grad.detach().to(q.dtype).contiguous().view(n, 6, tree.nv).numpy(force=True)
     arguments = (rows, _constants(tree), tree.tree.layout, tree.frame_nodes[-1], _points(locations, q), grad_rows)
-    outputs = (grad_q.numpy().reshape(rows.shape), grad_x.numpy().reshape(n, 3), grad_c.numpy())
-    run_slices(jacobian_sweep_slice, n, n * len(tree.layout) * 200, LANES, *arguments, *outputs)
-    return grad_q, grad_x.sum_to_size(locations.shape), _of_constants(grad_c, tree)
+    run_slices(jacobian_sweep_slice, n, n * len(tree.layout) * 200, LANES, *arguments, grad_q, grad_x, grad_c)
+    to_locations = torch.from_numpy(grad_x).view(*q.shape[:-1], 3).sum_to_size(locations.shape)
+    return torch.from_numpy(grad_q).view(q.shape), to_locations, _of_constants(grad_c, tree)
 
 
 def _rows(q: Tensor) -> np.ndarray:
@@ -93,12 +92,12 @@ def _points(locations: Tensor, q: Tensor) -> np.ndarray:
     return np.ascontiguousarray(points.expand(*q.shape[:-1], 3).numpy(force=True).reshape(math.prod(q.shape[:-1]), 3))
 
 
-def _gradient_rows(n: int, tree: TreeTensors) -> Tensor:
+def _gradient_rows(rows: np.ndarray, tree: TreeTensors) -> np.ndarray:
     """Give zeros for the gradients of constants: a row for each arm, or for each block that shares one."""
-    c = tree.constants.detach()
-    rows = -(-n // LANES) if c.dim() == 2 else n
-    return c.new_zeros(rows, *c.shape[-2:])
+    count = -(-len(rows) // LANES) if tree.constants.dim() == 2 else len(rows)
+    return np.zeros((count, *tree.constants.shape[-2:]), rows.dtype)
 
 
-def _of_constants(rows: Tensor, tree: TreeTensors) -> Tensor:
-    return rows.sum(0) if tree.constants.dim() == 2 else rows.view(tree.constants.shape)
+def _of_constants(rows: np.ndarray, tree: TreeTensors) -> Tensor:
+    gradients = torch.from_numpy(rows)
+    return gradients.sum(0) if tree.constants.dim() == 2 else gradients.view(tree.constants.shape)
