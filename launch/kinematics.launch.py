@@ -16,27 +16,32 @@ SHARE = Path(get_package_share_directory("pk_ros"))
 
 # name: (default, description). An empty default leaves the parameter of the same name as the params file has it.
 ARGUMENTS = {
-    "robot_file": ("", "Path of a URDF file. Empty: the params file's, else the topic."),
-    "robot_description_topic": ("robot_description", "Latched topic with the URDF, as of robot_state_publisher."),
+    "name": ("kinematics", "Name of the node; its topics and services stand below it."),
+    "robot_file": ("", "Path of a URDF, SDF or MJCF file. Empty: the params file's, else the topic."),
+    "robot_description_topic": ("robot_description", "Latched topic with the description, as of robot_state_publisher."),
     "joint_states_topic": ("joint_states", "Topic with the joint states."),
     "tip": ("", "The link that IK requests with an empty tip_link mean."),
     "device": ("", "Where kinematics is computed: cpu, cuda or cuda:<number>."),
     "publish_tf": ("", "true: also publish /tf and /tf_static. Not beside a robot_state_publisher of the same robot."),
+    "frame_prefix": ("", "Put before every frame_id that is published, such as left/ for one of two robots."),
+    "publish_rate": ("", "The most often that poses are published [Hz]; 0: for each joint_states message."),
+    "managed": ("", "true: be a lifecycle node, which serves when it is configured and activated."),
     "params_file": (str(SHARE / "config" / "kinematics.yaml"), "YAML file with the node's parameters."),
     "namespace": ("", "Namespace of the node and its topics."),
     "demo": ("false", "true: also publish moving joint states; without a robot_file, of the embedded Panda."),
 }
 
 
-def parameters_given(given: dict[str, str]) -> dict[str, ParameterValue | bool]:
+def parameters_given(given: dict[str, str]) -> dict[str, ParameterValue | bool | float]:
     """Choose the arguments that override the params file: those that are not empty."""
-    parameters: dict[str, ParameterValue | bool] = {
+    parameters: dict[str, ParameterValue | bool | float] = {
         name: ParameterValue(given[name], value_type=str)  # else a link named 1 would become a number
-        for name in ("robot_file", "tip", "device")
+        for name in ("robot_file", "tip", "device", "frame_prefix")
         if given[name]
     }
-    if given["publish_tf"]:
-        parameters["publish_tf"] = is_true(given["publish_tf"])
+    parameters |= {name: is_true(given[name]) for name in ("publish_tf", "managed") if given[name]}
+    if given["publish_rate"]:
+        parameters["publish_rate"] = float(given["publish_rate"])
     return parameters
 
 
@@ -61,7 +66,7 @@ def start(context: LaunchContext) -> list[Node]:
     kinematics = Node(
         package="pk_ros",
         executable="kinematics_node",
-        name="kinematics",
+        name=given["name"],
         namespace=given["namespace"],
         parameters=[given["params_file"], overrides] if overrides else [given["params_file"]],
         remappings=remappings,

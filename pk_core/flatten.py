@@ -141,7 +141,7 @@ class _Builder:
         if joint.type is JointType.PLANAR:
             start = self.spans[joint.name]
             normal = joint.axes[0].direction if joint.axes else (0.0, 0.0, 1.0)
-            ways = [(axis, 0.0, 1.0) for axis in _plane_axes(normal)] + [(normal, 1.0, 0.0)]
+            ways = [(axis, 0.0, 1.0) for axis in plane_axes(normal)] + [(normal, 1.0, 0.0)]
             return [
                 dict(axis=axis, turn=turn, slide=slide, q_column=start.q_start + k, v_column=start.v_start + k)
                 for k, (axis, turn, slide) in enumerate(ways)
@@ -211,7 +211,7 @@ def _resolve(robot: Robot, joint: Joint, axis: Axis, k: int = 0) -> tuple[Joint,
     return joint, k, multiplier, offset
 
 
-def _plane_axes(normal: Vector) -> tuple[Vector, Vector]:
+def plane_axes(normal: Vector) -> tuple[Vector, Vector]:
     """Give the x and y directions of a plane: those of the joint frame, turned the shortest way from z to the normal."""
     x, y, z = normal
     if z < -1.0 + 1e-12:

@@ -7,7 +7,7 @@ Written in numpy, since for one robot's links at a time torch's cost per operati
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -90,20 +90,21 @@ def rows_from_poses(poses: Sequence[Any]) -> np.ndarray:
     return rows
 
 
-def fill_poses(poses: Iterable[Any], rows: np.ndarray) -> None:
-    """Write pose rows (N, 7) into geometry_msgs/Pose messages that are kept: to make new ones would cost far more."""
-    for pose, (x, y, z, qx, qy, qz, qw) in zip(poses, rows.tolist()):
-        p, q = pose.position, pose.orientation
-        p.x, p.y, p.z = x, y, z
-        q.x, q.y, q.z, q.w = qx, qy, qz, qw
+def row_from_pose(pose: Any) -> np.ndarray:
+    """Read a geometry_msgs/Pose into a pose row (7,)."""
+    return rows_from_poses([pose])[0]
 
 
-def fill_transforms(transforms: Iterable[Any], rows: np.ndarray) -> None:
-    """Write pose rows (N, 7) into geometry_msgs/Transform messages."""
-    for transform, (x, y, z, qx, qy, qz, qw) in zip(transforms, rows.tolist()):
-        p, q = transform.translation, transform.rotation
-        p.x, p.y, p.z = x, y, z
-        q.x, q.y, q.z, q.w = qx, qy, qz, qw
+def rows_from_transforms(transforms: Sequence[Any]) -> np.ndarray:
+    """Read geometry_msgs/Transform messages into pose rows (N, 7)."""
+    rows = [(t.translation, t.rotation) for t in transforms]
+    return np.array([(p.x, p.y, p.z, q.x, q.y, q.z, q.w) for p, q in rows]).reshape(-1, 7)
+
+
+def rows_from_twists(twists: Sequence[Any]) -> np.ndarray:
+    """Read geometry_msgs/Twist messages into rows [v, w] (N, 6)."""
+    rows = [(twist.linear, twist.angular) for twist in twists]
+    return np.array([(v.x, v.y, v.z, w.x, w.y, w.z) for v, w in rows]).reshape(-1, 6)
 
 
 def float64_field(values: np.ndarray) -> array:
@@ -134,6 +135,11 @@ def array_from_tensor(tensor: Any, dtype: type[np.generic] = np.float64) -> np.n
 def seconds(duration: Any) -> float:
     """Read a builtin_interfaces/Duration or Time [s]."""
     return duration.sec + duration.nanosec * 1e-9
+
+
+def nanoseconds(time: Any) -> int:
+    """Read a builtin_interfaces/Time or Duration [ns]."""
+    return time.sec * 10**9 + time.nanosec
 
 
 def _normalised(xyzw: np.ndarray) -> np.ndarray:

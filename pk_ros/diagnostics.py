@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-_STALE_AFTER = 1.0  # [s]
+_REPEAT_AFTER = 60.0  # [s]
 
 
 class Level(IntEnum):
@@ -22,33 +22,59 @@ class Facts:
     """What the node has counted; times on one monotonic clock [s].
 
     Attributes:
+        state: of the lifecycle, empty for a node that is not managed.
         robot: name of the robot served, empty while there is none.
-        source: where its description came from.
+        source, hash: where its description came from, and which it is.
         loading: a description is being read and warmed up.
         refused: why the latest description could not be used, empty if it could.
+        notes: what is set that does not fit the robot.
         columns: coordinates of the robot.
         missing: those never seen in joint_states.
+        stale: those not heard of for `stale_after`.
+        outside: those seen outside their limits.
         unknown: names in joint_states that the robot does not have.
         messages, rejected: joint_states received, and those of which nothing could be used.
+        rate: joint_states received a second, of late [Hz].
         last_message: when the latest usable joint_states came, None for never.
         last_problem: what was wrong with the latest joint_states that was not right.
-        requests, refusals: service calls answered, and those of them refused.
+        times_back: how often stamps or the clock were set back.
+        pose_times: the percentiles 50, 95 and 99 of the time from joint_states to poses [s]; none for no poses.
+        requests, refusals, failures: requests answered, those of them refused, and those with a row that is not solved.
+        request_times: the percentiles 50, 95 and 99 of the time to their answers [s].
+        waiting: requests that are not answered yet.
     """
 
     device: str = "cpu"
+    state: str = ""
     robot: str = ""
     source: str = ""
+    hash: str = ""
     loading: bool = False
     refused: str = ""
+    notes: Sequence[str] = ()
     columns: int = 0
     missing: Sequence[str] = ()
+    stale: Sequence[str] = ()
+    outside: Sequence[str] = ()
     unknown: Sequence[str] = ()
     messages: int = 0
     rejected: int = 0
+    rate: float = 0.0
     last_message: float | None = None
     last_problem: str = ""
+    times_back: int = 0
+    stale_after: float = 1.0
+    pose_times: Sequence[float] = ()
     requests: int = 0
     refusals: int = 0
+    failures: int = 0
+    request_times: Sequence[float] = ()
+    waiting: int = 0
+
+    def forget(self) -> None:
+        """Set to zero what was counted."""
+        self.messages = self.rejected = self.times_back = self.requests = self.refusals = self.failures = 0
+        self.last_message, self.last_problem = None, ""
 
 
 @dataclass(frozen=True)
@@ -64,21 +90,56 @@ def diagnose(facts: Facts, now: float) -> Diagnosis:
     """Say how the node is, and what it waits for. The sentence stays the same while nothing changes but time."""
     level, message = _verdict(facts, now)
     age = "never" if facts.last_message is None else f"{now - facts.last_message:.3f}"
+    solved = facts.requests - facts.refusals - facts.failures
     values = {
         "robot": facts.robot or "none",
         "description from": facts.source or "none",
-        "description refused": facts.refused or "no",
+        "description hash": facts.hash or "none",
+        "description refused": abridged(facts.refused) or "no",
+        "lifecycle state": facts.state or "not managed",
         "device": facts.device,
+        "kernels warm": "being compiled or loaded" if facts.loading else "yes" if facts.robot else "no",
         "joint_states messages": str(facts.messages),
         "joint_states rejected": str(facts.rejected),
+        "joint_states rate [Hz]": f"{facts.rate:.1f}",
         "joint_states age [s]": age,
         "joint_states problem": abridged(facts.last_problem) or "none",
         "joints never seen": named(facts.missing) or "none",
+        "joints stale": named(facts.stale) or "none",
+        "joints outside limits": named(facts.outside) or "none",
         "joints unknown": named(facts.unknown) or "none",
+        "time set back": str(facts.times_back),
+        "pose time p50 p95 p99 [ms]": _milliseconds(facts.pose_times),
         "requests": str(facts.requests),
+        "requests waiting": str(facts.waiting),
         "requests refused": str(facts.refusals),
+        "requests solved [%]": f"{100.0 * solved / facts.requests:.1f}" if facts.requests else "none",
+        "request time p50 p95 p99 [ms]": _milliseconds(facts.request_times),
     }
     return Diagnosis(level, message, values)
+
+
+def _milliseconds(times: Sequence[float]) -> str:
+    return " ".join(f"{1e3 * time:.2f}" for time in times) or "none"
+
+
+class Announcer:
+    """Decides what of a diagnosis goes to the log: what has changed, and no sentence twice in a minute."""
+
+    def __init__(self) -> None:
+        self._last: Diagnosis | None = None
+        self._said: dict[str, float] = {}
+
+    def is_news(self, diagnosis: Diagnosis, now: float) -> bool:
+        """Say whether to log it, at a time [s]."""
+        if diagnosis == self._last:
+            return False
+        level_changed = self._last is None or diagnosis.level != self._last.level
+        self._last = diagnosis
+        self._said = {message: time for message, time in self._said.items() if now - time < _REPEAT_AFTER}
+        is_repeated = diagnosis.message in self._said
+        self._said[diagnosis.message] = now
+        return level_changed or not is_repeated
 
 
 def named(names: Sequence[str], most: int = 20) -> str:
@@ -94,19 +155,30 @@ def abridged(text: str, most: int = 300) -> str:
 
 def _verdict(facts: Facts, now: float) -> tuple[Level, str]:
     if not facts.robot:
+        if facts.state == "unconfigured" and not facts.refused:
+            return Level.WARN, "unconfigured: configure it to read a robot_description"
         if facts.refused:
             return Level.ERROR, f"waiting for a robot_description that is right; the latest: {abridged(facts.refused)}"
         if facts.loading:
             return Level.WARN, "reading the robot_description and warming up"
         return Level.WARN, "waiting for a robot_description (parameter, or latched topic)"
+    if facts.state not in ("", "active"):
+        return Level.WARN, f"{facts.state}, with {facts.robot}: activate it to serve"
+    serving = f"serving {facts.robot}"
     if facts.refused:
-        return Level.WARN, f"serving {facts.robot}; a newer description was refused: {abridged(facts.refused)}"
+        return Level.WARN, f"{serving}; a newer description was refused: {abridged(facts.refused)}"
+    if facts.notes:
+        return Level.WARN, f"{serving}; {abridged('; '.join(facts.notes))}"
     if facts.columns and facts.last_message is None:
-        return Level.WARN, f"serving {facts.robot}; waiting for joint_states"
+        return Level.WARN, f"{serving}; waiting for joint_states"
     if facts.missing:
-        return Level.WARN, f"serving {facts.robot}; joints never seen in joint_states: {named(facts.missing)}"
-    if facts.columns and now - facts.last_message > _STALE_AFTER:
-        return Level.WARN, f"serving {facts.robot}; joint_states have stopped"
+        return Level.WARN, f"{serving}; joints never seen in joint_states: {named(facts.missing)}"
+    if facts.columns and now - facts.last_message > facts.stale_after:
+        return Level.WARN, f"{serving}; joint_states have stopped"
+    if facts.stale:
+        return Level.WARN, f"{serving}; joints no longer heard of: {named(facts.stale)}"
+    if facts.outside:
+        return Level.WARN, f"{serving}; joints outside their limits: {named(facts.outside)}"
     if facts.unknown:
-        return Level.OK, f"serving {facts.robot}; joint_states name joints it does not have: {named(facts.unknown)}"
-    return Level.OK, f"serving {facts.robot}"
+        return Level.OK, f"{serving}; joint_states name joints it does not have: {named(facts.unknown)}"
+    return Level.OK, serving

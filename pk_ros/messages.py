@@ -6,8 +6,12 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 
+from pk_core.model import Axis, Joint
+
 from .diagnostics import Diagnosis
+from .msg import Model, ModelJoint
 from .parameters import Parameter
+from .served_model import ServedModel
 
 
 def descriptor(parameter: Parameter) -> ParameterDescriptor:
@@ -36,3 +40,38 @@ def diagnostic_array(diagnosis: Diagnosis, node_name: str, robot: str, stamp: Ti
     message = DiagnosticArray(status=[status])
     message.header.stamp = stamp
     return message
+
+
+def model_message(model: ServedModel, source: str, stamp: Time) -> Model:
+    """Tell what is served from now on."""
+    low, high = model.limits
+    return Model(
+        stamp=stamp,
+        name=model.robot.name,
+        source=source,
+        hash=model.hash,
+        root=model.root,
+        links=list(model.frame_names[: model.n_links]),
+        coordinates=list(model.columns),
+        lower=low.tolist(),
+        upper=high.tolist(),
+        joints=[_joint_message(joint) for joint in model.robot.joints if not joint.hidden],
+    )
+
+
+def _joint_message(joint: Joint) -> ModelJoint:
+    axis = joint.axes[0] if joint.axes else Axis()
+    mimic = axis.mimic
+    return ModelJoint(
+        name=joint.name,
+        type=joint.type.value,
+        parent=joint.parent,
+        child=joint.child,
+        lower=axis.lower,
+        upper=axis.upper,
+        velocity=axis.velocity,
+        effort=axis.effort,
+        mimic=mimic.joint if mimic else "",
+        multiplier=mimic.multiplier if mimic else 0.0,
+        offset=mimic.offset if mimic else 0.0,
+    )

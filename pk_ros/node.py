@@ -1,10 +1,10 @@
 """The node: link poses for each joint_states message, and inverse and forward kinematics as services.
 
-Only here is rclpy; what is decided is decided in the modules beside this one.
+The thin shell: what is decided is decided in modules that know no rclpy.
 
-Threads: the executor's one thread takes every message and publishes; `_reader` reads descriptions and compiles kernels;
-`_solvers` answer requests, so that a large one neither delays joint_states nor the small one behind it. They hand back
-through a guard condition, which wakes the executor.
+Threads: the executor's one thread takes every message but joint_states and their like, which `_poses` takes and answers on
+its own; `_reader` reads descriptions and compiles kernels; `_solvers` answer requests, so that a large one neither delays
+joint_states nor the small one behind it. They hand back through a guard condition, which wakes the executor.
 """
 
 from __future__ import annotations
@@ -18,46 +18,40 @@ import functools
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Pose, TransformStamped
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.clock import Clock, ClockType
+from rclpy.clock import Clock, ClockType, JumpThreshold
+from rclpy.duration import Duration
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.lifecycle import LifecycleNodeMixin, LifecycleState, TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.service import Service
+from rclpy.subscription import Subscription
 from rclpy.task import Future
-from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+from std_srvs.srv import Trigger
 
-import pk_core as pk
-
-from .description import DescriptionReader
-from .diagnostics import Diagnosis, Facts, Level, abridged, diagnose
-from .joint_states import JointTable
-from .messages import descriptor, diagnostic_array
-from .msg import LinkPoses
+from .description import Description, DescriptionReader, Outcome, make_ready
+from .diagnostics import Announcer, Diagnosis, Facts, Level, abridged, diagnose
+from .joint_states import JointSnapshot
+from .messages import descriptor, diagnostic_array, model_message
+from .msg import Model
 from .parameters import PARAMETERS, find_problems
-from .served_model import ServedModel
+from .pose_topics import LATCHED, PoseTopics
+from .served_model import ServedModel, warm_up
 from .services import Defaults, ErrorCode, answer_fk, answer_ik, fill_fk_response, fill_ik_response
 from .srv import ComputeFK, SolveIK
-from .streams import LinkPosesStream, TransformStream
+from .statistics import Durations
 
-try:
-    from tf2_msgs.msg import TFMessage
-except ModuleNotFoundError:  # only publish_tf needs it
-    TFMessage = None
-
-_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 _ANSWERED = (ErrorCode.SUCCESS, ErrorCode.NO_IK_SOLUTION)
 _COMPLAIN_EVERY = 5.0  # [s]
 
@@ -75,34 +69,119 @@ def _never_raises(callback: Callable[..., None]) -> Callable[..., None]:
     return guarded
 
 
-class KinematicsNode(Node):
+class KinematicsNode(LifecycleNodeMixin, Node):
     """Serve the kinematics of one robot. See `parameters.PARAMETERS` for what can be set."""
 
     def __init__(self, **options: Any) -> None:
         self._at_end = ExitStack()  # first of all: rclpy destroys a node that could not be made, too
-        super().__init__("kinematics", **options)
-        values = self._declare_parameters()
-        self._facts = Facts(device=values["device"])
+        self._poses: PoseTopics | None = None
+        Node.__init__(self, "kinematics", **options)
+        self._values = self._declare_parameters()
+        self._facts = Facts()
+        self._announcer = Announcer()
+        self._request_times = Durations()
         self._model: ServedModel | None = None
-        self._joints: JointTable | None = None
-        self._said: Diagnosis | None = None
+        self._served: Description | None = None
+        self._heard: Description | None = None
+        self._serving = False
         self._waking = threading.Lock()
         self._wake = self.create_guard_condition(self._on_wake)
-        self._reader = DescriptionReader(values["device"], self._trigger)
-        self._solvers = ThreadPoolExecutor(2, "pk_solver")
         self._at_end.callback(self._forget_guard)
+        self._poses = PoseTopics(self, self._complain)
+        self._at_end.callback(self._poses.close_lane)
+        self._poses.configure(self._values)
+        self._reader = DescriptionReader(self._trigger)
         self._at_end.callback(self._reader.close)
+        self._solvers = ThreadPoolExecutor(2, "pk_solver")
         self._at_end.callback(self._solvers.shutdown, wait=False, cancel_futures=True)
         self._service_group = ReentrantCallbackGroup()
-        self._connect(values)
-        self._offer_first(values)
+        self._offered: list[Service] = []
+        self._connect()
+        if self._values["managed"]:
+            self._facts.state = "unconfigured"
+            LifecycleNodeMixin.__init__(self)
+        else:
+            self._begin_serving()
+            if (description := self._description_in(self._values)) is not None:
+                self._reader.offer(description)
+
+    @property
+    def subscriptions(self) -> Iterator[Subscription]:
+        """Those that the node's executor takes: all but those of the lane."""
+        taken = self._poses.lane_subscriptions if self._poses is not None else ()
+        return (subscription for subscription in super().subscriptions if subscription not in taken)
 
     def destroy_node(self) -> None:
         """Stop the threads, without waiting for what they are at, then the rest."""
         self._at_end.close()
         super().destroy_node()
 
-    # --- start --------------------------------------------------------------------------------------------------------
+    def _connect(self) -> None:
+        """Make what is there in every state of the node."""
+        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._models = self.create_publisher(Model, "~/model", LATCHED)
+        self.create_subscription(String, "robot_description", self._on_description, LATCHED)
+        self.create_service(Trigger, "~/reset", self._on_reset)
+        self.create_service(Trigger, "~/warmup", self._on_warmup, callback_group=self._service_group)
+        self.create_timer(1.0, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
+        self._jumps = self.get_clock().create_jump_callback(back, post_callback=lambda _: self._poses.forget_time())
+
+    def _begin_serving(self) -> None:
+        self._serving = True
+        self._poses.open()
+        if self._model is not None:
+            self._offer_services()
+
+    def _end_serving(self) -> None:
+        self._serving = False
+        self._poses.close()
+        self._withdraw_services()
+
+    # --- lifecycle, where `managed` is set ----------------------------------------------------------------------------
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Read the description and compile; without one that can be served the node stays unconfigured."""
+        description = self._description_in(self._values) or self._heard
+        if description is None:
+            self._refuse("nowhere", "there is none yet: set robot_description or robot_file, or latch it on the topic")
+            return TransitionCallbackReturn.FAILURE
+        self._take(make_ready(description))
+        if self._model is None:
+            return TransitionCallbackReturn.FAILURE
+        self._facts.state = "inactive"
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Serve."""
+        self._begin_serving()
+        self._facts.state = "active"
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Serve no longer; the robot is kept."""
+        self._end_serving()
+        self._facts.state = "inactive"
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Forget the robot."""
+        self._end_serving()
+        self._model = self._served = None
+        self._poses.serve(None)
+        self._facts.robot = self._facts.source = self._facts.hash = self._facts.refused = ""
+        self._facts.state = "unconfigured"
+        return TransitionCallbackReturn.SUCCESS
+
+    on_error = on_cleanup
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Serve no longer, for good."""
+        self.on_cleanup(state)
+        self._facts.state = "finalized"
+        return TransitionCallbackReturn.SUCCESS
+
+    # --- parameters ---------------------------------------------------------------------------------------------------
 
     def _declare_parameters(self) -> dict[str, Any]:
         try:
@@ -110,7 +189,7 @@ class KinematicsNode(Node):
                 self.declare_parameter(parameter.name, parameter.default, descriptor(parameter))
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
             raise SystemExit(f"{self.get_name()}: {error}") from error
-        values = {parameter.name: self._value(parameter.name) for parameter in PARAMETERS}
+        values = self._all_values()
         if problems := find_problems(values):
             raise SystemExit(f"{self.get_name()}: {'; '.join(problems)}")
         self.add_on_set_parameters_callback(self._on_parameters)
@@ -119,55 +198,40 @@ class KinematicsNode(Node):
     def _value(self, name: str) -> Any:
         return self.get_parameter(name).value
 
-    def _connect(self, values: dict[str, Any]) -> None:
-        reliable = values["joint_states.reliability"] == "reliable"
-        joint_states_qos = QoSProfile(
-            depth=values["joint_states.depth"],
-            reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
-        )
-        self._link_poses = self.create_publisher(LinkPoses, "~/link_poses", 10)
-        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        self._tf = self._tf_static = None
-        if values["publish_tf"]:
-            self._connect_tf()
-        self.create_subscription(String, "robot_description", self._on_description, _LATCHED)
-        self.create_subscription(JointState, "joint_states", self._on_joint_states, joint_states_qos)
-        self.create_timer(1.0, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    def _all_values(self) -> dict[str, Any]:
+        return {parameter.name: self._value(parameter.name) for parameter in PARAMETERS}
 
-    def _connect_tf(self) -> None:
-        if TFMessage is None:
-            self.get_logger().error("publish_tf is set but the package tf2_msgs is not installed: nothing goes to /tf")
-            return
-        self._tf = self.create_publisher(TFMessage, "/tf", 100)
-        self._tf_static = self.create_publisher(TFMessage, "/tf_static", _LATCHED)
+    def _on_parameters(self, parameters: Sequence[RosParameter]) -> SetParametersResult:
+        """Say whether values may be set; `_on_wake` does what follows from them once they are."""
+        values = {parameter.name: parameter.value for parameter in parameters}
+        problems = find_problems(values, self._model)
+        if not problems and (description := self._description_in(values)) is not None:
+            if problem := description.problem():
+                problems.append(f"description from {description.source} refused: {abridged(problem)}")
+            elif self._facts.state != "unconfigured":
+                self._reader.offer(description)
+        if not problems:
+            self._trigger()
+        return SetParametersResult(successful=not problems, reason="; ".join(problems))
+
+    def _description_in(self, values: Mapping[str, Any]) -> Description | None:
+        """Give the description that values of parameters bring, None where they bring none."""
+        device = values.get("device", self._values["device"])
+        if text := values.get("robot_description"):
+            return Description(text, "the parameter robot_description", device)
+        if path := values.get("robot_file"):
+            return Description(Path(path), f"robot_file {path}", device)
+        if self._served is not None and device != self._served.device:
+            return replace(self._served, device=device)
+        return None
 
     # --- descriptions -------------------------------------------------------------------------------------------------
 
-    def _offer_first(self, values: dict[str, Any]) -> None:
-        if values["robot_description"]:
-            self._reader.offer(values["robot_description"], "the parameter robot_description")
-        elif path := values["robot_file"]:
-            try:
-                self._reader.offer(Path(path).read_text(encoding="utf-8"), path)
-            except (OSError, UnicodeDecodeError) as error:
-                self._refuse(path, f"robot_file can't be read: {error}")
-
-    def _on_parameters(self, parameters: Sequence[RosParameter]) -> SetParametersResult:
-        values = {parameter.name: parameter.value for parameter in parameters}
-        problems = find_problems(values)
-        text = values.get("robot_description")
-        if text and not problems:
-            try:
-                pk.parse_urdf(text)
-            except pk.PkError as error:
-                problems.append(str(error))
-            else:
-                self._reader.offer(text, "the parameter robot_description")
-        return SetParametersResult(successful=not problems, reason="; ".join(problems))
-
     @_never_raises
     def _on_description(self, message: String) -> None:
-        self._reader.offer(message.data, "the topic robot_description")
+        self._heard = Description(message.data, "the topic robot_description", self._values["device"])
+        if self._facts.state != "unconfigured":
+            self._reader.offer(self._heard)
 
     def _trigger(self) -> None:
         """Wake the executor; called on any thread, which may outlive the node."""
@@ -181,63 +245,57 @@ class KinematicsNode(Node):
 
     @_never_raises
     def _on_wake(self) -> None:
+        if (values := self._all_values()) != self._values:
+            self._values = values
+            self._poses.configure(values)
+            self._note_what_does_not_fit()
         for outcome in self._reader.take():
-            if outcome.model is None:
-                self._refuse(outcome.source, outcome.reason)
-            else:
-                self._install(outcome.model, outcome.source)
+            self._take(outcome)
             self._report()
+
+    def _take(self, outcome: Outcome) -> None:
+        if outcome.model is None:
+            self._refuse(outcome.description.source, outcome.reason)
+        elif self._facts.state != "finalized":
+            self._install(outcome.model, outcome.description)
 
     def _refuse(self, source: str, reason: str) -> None:
         self._facts.refused = reason
         self.get_logger().error(f"description from {source} refused: {abridged(reason)}")
 
-    def _install(self, model: ServedModel, source: str) -> None:
+    def _install(self, model: ServedModel, description: Description) -> None:
         """Serve a model from the next message on; requests that are being answered go on with theirs."""
-        first = self._model is None
-        self._model = model
-        self._joints = JointTable(model.columns, model.neutral, model.silent)
-        self._start_streams(model)
-        self._facts.robot, self._facts.source, self._facts.refused = model.robot.name, source, ""
-        self._facts.last_message = None
-        if first:
-            self.create_service(SolveIK, "~/solve_ik", self._on_solve_ik, callback_group=self._service_group)
-            self.create_service(ComputeFK, "~/compute_fk", self._on_compute_fk, callback_group=self._service_group)
-        self.get_logger().info(f"serving {model.robot!r}, description from {source}")
+        self._model, self._served = model, description
+        self._poses.serve(model)
+        self._models.publish(model_message(model, description.source, self.get_clock().now().to_msg()))
+        self._facts.robot, self._facts.hash = model.robot.name or "a robot without a name", model.hash
+        self._facts.source, self._facts.refused, self._facts.device = description.source, "", description.device
+        self._note_what_does_not_fit()
+        if self._serving:
+            self._offer_services()
+        self.get_logger().info(f"serving {model.robot!r}, description from {description.source}")
 
-    # --- poses --------------------------------------------------------------------------------------------------------
-
-    @_never_raises
-    def _on_joint_states(self, message: JointState) -> None:
-        self._facts.messages += 1
-        if self._model is None:
-            return
-        merge = self._joints.merge(message.name, message.position)
-        if merge.problem:
-            self._facts.last_problem = merge.problem
-            self._complain(f"joint_states: {merge.problem}")
-        if not merge.used and self._model.columns:
-            self._facts.rejected += 1
-            return
-        self._facts.last_message = time.monotonic()
-        self._publish(message.header.stamp)
-
-    def _publish(self, stamp: Time) -> None:
-        Ts = self._model.place(self._joints.q)
-        self._link_poses.publish(self._poses_stream.fill(Ts, self._joints.seen, stamp))
-        if self._tf:
-            self._tf.publish(self._tf_stream.fill(Ts, self._joints.seen, stamp))
-
-    def _start_streams(self, model: ServedModel) -> None:
-        self._poses_stream = LinkPosesStream(model, LinkPoses, Pose)
-        if self._tf:
-            self._tf_stream = TransformStream(model, TFMessage, TransformStamped, fixed=False)
-            fixed = TransformStream(model, TFMessage, TransformStamped, fixed=True)
-            everything = np.ones(len(model.columns), dtype=bool)  # a fixed joint stands, whatever is above it
-            stamp = self.get_clock().now().to_msg()
-            self._tf_static.publish(fixed.fill(model.place(model.neutral), everything, stamp))
+    def _note_what_does_not_fit(self) -> None:
+        """Find what is set and does not fit the robot: it was set before the robot came."""
+        self._facts.notes = find_problems(self._values, self._model) if self._model is not None else []
 
     # --- services -----------------------------------------------------------------------------------------------------
+
+    def _offer_services(self) -> None:
+        if not self._offered:
+            group = self._service_group
+            self._offered = [
+                self.create_service(SolveIK, "~/solve_ik", self._on_solve_ik, callback_group=group),
+                self.create_service(ComputeFK, "~/compute_fk", self._on_compute_fk, callback_group=group),
+            ]
+
+    def _withdraw_services(self) -> None:
+        for service in self._offered:
+            self.destroy_service(service)
+        self._offered = []
+
+    def _view(self) -> tuple[ServedModel, JointSnapshot]:
+        return self._model, self._poses.snapshot()
 
     async def _on_solve_ik(self, request: SolveIK.Request, response: SolveIK.Response) -> SolveIK.Response:
         arrived = time.monotonic()
@@ -248,13 +306,14 @@ class KinematicsNode(Node):
             timeout=self._value("ik.timeout"),
             timeout_per_target=self._value("ik.timeout_per_target"),
         )
-        answer = await self._off_thread(answer_ik, self._model, self._joints.snapshot(), request, defaults, arrived)
-        self._count(answer.error_code)
+        answer = await self._off_thread(answer_ik, *self._view(), request, defaults, arrived)
+        self._count(answer.error_code, time.monotonic() - arrived)
         return fill_ik_response(response, answer)
 
     async def _on_compute_fk(self, request: ComputeFK.Request, response: ComputeFK.Response) -> ComputeFK.Response:
-        answer = await self._off_thread(answer_fk, self._model, self._joints.snapshot(), request)
-        self._count(answer.error_code)
+        arrived = time.monotonic()
+        answer = await self._off_thread(answer_fk, *self._view(), request)
+        self._count(answer.error_code, time.monotonic() - arrived)
         return fill_fk_response(response, answer)
 
     def _off_thread(self, function: Callable[..., Any], *args: Any) -> Future:
@@ -268,21 +327,42 @@ class KinematicsNode(Node):
         self._solvers.submit(work)
         return future
 
-    def _count(self, code: ErrorCode) -> None:
+    def _count(self, code: ErrorCode, elapsed: float) -> None:
         self._facts.requests += 1
         self._facts.refusals += code not in _ANSWERED
+        self._facts.failures += code is ErrorCode.NO_IK_SOLUTION
+        self._request_times.count(elapsed)
+
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Forget the joints, the counts and the refused description; the robot stays."""
+        self._poses.reset()
+        self._facts.requests = self._facts.refusals = self._facts.failures = 0
+        self._facts.refused = ""
+        self._request_times = Durations()
+        response.success, response.message = True, "forgot what was heard of the joints, and what was counted"
+        return response
+
+    async def _on_warmup(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Compile or load whatever requests use; answer when that is done."""
+        if self._model is None:
+            response.message = "there is no robot yet"
+            return response
+        started = time.monotonic()
+        problem = await self._off_thread(_warm_up_problem, self._model)
+        response.success = not problem
+        response.message = problem or f"warm after {time.monotonic() - started:.3f} s"
+        return response
 
     # --- what it says of itself ---------------------------------------------------------------------------------------
 
     @_never_raises
     def _report(self) -> None:
-        if self._joints is not None:
-            self._facts.missing, self._facts.unknown = self._joints.missing(), sorted(self._joints.unknown)
-            self._facts.columns = len(self._joints.q)
+        self._poses.tell(self._facts)
         self._facts.loading = self._reader.busy
-        diagnosis = diagnose(self._facts, time.monotonic())
-        if diagnosis != self._said:
-            self._said = diagnosis
+        self._facts.request_times = self._request_times.percentiles(50, 95, 99)
+        now = time.monotonic()
+        diagnosis = diagnose(self._facts, now)
+        if self._announcer.is_news(diagnosis, now):
             self._say(diagnosis)
         name, stamp = self.get_fully_qualified_name(), self.get_clock().now().to_msg()
         self._diagnostics.publish(diagnostic_array(diagnosis, name, self._facts.robot, stamp))
@@ -297,6 +377,14 @@ class KinematicsNode(Node):
 
     def _complain(self, problem: str) -> None:
         self.get_logger().warning(abridged(problem), throttle_duration_sec=_COMPLAIN_EVERY)
+
+
+def _warm_up_problem(model: ServedModel) -> str:
+    try:
+        warm_up(model)
+    except Exception as error:  # the caller shall hear of it, whatever it is
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import pk_core as pk
+
+from .pose_tracker import TrackerSettings
+from .served_model import ServedModel, device_problem
+from .streams import PoseSettings
+
 Value = bool | int | float | str
 
 
@@ -41,34 +47,79 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "robot_description",
         "",
-        "The robot, as the text of a URDF. Empty: robot_file, else the latched topic robot_description. The latest "
-        "description that can be read is served, wherever it came from.",
+        "The robot, as the text of a URDF, SDF or MJCF. Empty: robot_file, else the latched topic robot_description. The "
+        "latest description that can be read is served, wherever it came from.",
     ),
-    Parameter("robot_file", "", "Path of a URDF file, read once at the start. Empty: none.", read_only=True),
+    Parameter(
+        "robot_file", "", "Path of a URDF, SDF or MJCF file, which may include files beside it. Empty: none. Set: read."
+    ),
     Parameter("tip", "", "The link that requests with an empty tip_link mean. Empty: such requests are refused."),
     Parameter(
-        "device", "cpu", "Where kinematics is computed: cpu, cuda or cuda:<number>, as torch names it.", read_only=True
+        "device",
+        "cpu",
+        "Where kinematics is computed: cpu, cuda or cuda:<number>, as torch names it. Set: the robot is read anew.",
+    ),
+    Parameter(
+        "managed",
+        False,
+        "Be a lifecycle node: configure reads the description and compiles, activate serves. Else it serves by itself.",
+        read_only=True,
+    ),
+    Parameter(
+        "publish_rate",
+        0.0,
+        "The most often that poses are published [Hz]. 0: for each joint_states message.",
+        range=(0.0, 1e5),
+    ),
+    Parameter(
+        "link_filter",
+        "",
+        "The links whose poses and twists are published, as names or patterns (*, ?, [a-c]) with commas between: "
+        "panda_hand*, panda_link8. Empty: all. It does not concern tf.",
+    ),
+    Parameter(
+        "publish_pose_array",
+        False,
+        "Also publish the poses on ~/pose_array as geometry_msgs/PoseArray, which RViz and Foxglove show.",
+    ),
+    Parameter(
+        "publish_twists", False, "Also publish velocities of links on ~/link_twists, from those in joint_states."
     ),
     Parameter(
         "publish_tf",
         False,
         "Also publish the moving joints on /tf and the fixed ones on /tf_static, as robot_state_publisher does; needs "
         "tf2_msgs.",
-        read_only=True,
+    ),
+    Parameter("frame_prefix", "", "Put before every frame_id that is published, such as left/ for one of two robots."),
+    Parameter(
+        "ignore_timestamp",
+        False,
+        "Take joint_states whatever their stamps. Else what is older than what is known of a joint, by up to a second, is "
+        "left out: it was overtaken. What is older by more is taken: time was set back.",
+    ),
+    Parameter(
+        "joint_states.stale_after",
+        1.0,
+        "A joint of which nothing was heard for so long [s] is reported as stale.",
+        range=(1e-3, 1e6),
+    ),
+    Parameter(
+        "joint_states.leave_out_stale",
+        False,
+        "Leave out the links behind stale joints, as those behind joints never seen. Else they stay where they were.",
     ),
     Parameter(
         "joint_states.reliability",
         "best_effort",
         "QoS of the joint_states subscription: best_effort connects to every publisher, reliable to reliable ones.",
         choices=("best_effort", "reliable"),
-        read_only=True,
     ),
     Parameter(
         "joint_states.depth",
-        10,
+        100,
         "How many joint_states messages wait while the node is busy; older ones are dropped.",
         range=(1, 10_000),
-        read_only=True,
     ),
     Parameter(
         "ik.position_tolerance",
@@ -97,7 +148,51 @@ PARAMETERS: tuple[Parameter, ...] = (
 )
 
 
-def find_problems(values: Mapping[str, object]) -> list[str]:
-    """Say what is wrong with values of parameters, by name; names that are not ours are left to others."""
-    problems = (parameter.problem(values[parameter.name]) for parameter in PARAMETERS if parameter.name in values)
+def find_problems(values: Mapping[str, object], model: ServedModel | None = None) -> list[str]:
+    """Say what is wrong with values of parameters, by name; names that are not ours are left to others.
+
+    Args:
+        model: the robot that is served, which knows whether a link is one of its own.
+    """
+    problems = [parameter.problem(values[parameter.name]) for parameter in PARAMETERS if parameter.name in values]
+    if not any(problems):
+        if "device" in values and (problem := device_problem(str(values["device"]))):
+            problems.append(problem)
+        if model is not None:
+            problems += [*_tip_problem(values, model), *_filter_problems(values, model)]
     return [problem for problem in problems if problem]
+
+
+def _tip_problem(values: Mapping[str, object], model: ServedModel) -> list[str]:
+    tip = values.get("tip")
+    return [str(pk.UnknownLink("link", tip, model.frame_names, "tip"))] if tip and tip not in model.frame_names else []
+
+
+def _filter_problems(values: Mapping[str, object], model: ServedModel) -> list[str]:
+    links = model.frame_names[: model.n_links]
+    wrong = [
+        pattern for pattern in patterns(str(values.get("link_filter", ""))) if not len(model.links_like((pattern,)))
+    ]
+    return [str(pk.UnknownLink("link like", pattern, links, "link_filter")) for pattern in wrong]
+
+
+def patterns(text: str) -> tuple[str, ...]:
+    """Read the parameter link_filter."""
+    return tuple(pattern.strip() for pattern in text.split(",") if pattern.strip())
+
+
+def tracker_settings(values: Mapping[str, object], *, can_publish_tf: bool = True) -> TrackerSettings:
+    """Read how joint_states are taken and what is published of the poses."""
+    return TrackerSettings(
+        publish_rate=values["publish_rate"],
+        ignore_timestamp=values["ignore_timestamp"],
+        stale_after=values["joint_states.stale_after"],
+        leave_out_stale=values["joint_states.leave_out_stale"],
+        poses=PoseSettings(
+            link_filter=patterns(values["link_filter"]),
+            publish_pose_array=values["publish_pose_array"],
+            publish_twists=values["publish_twists"],
+            publish_tf=values["publish_tf"] and can_publish_tf,
+            frame_prefix=values["frame_prefix"],
+        ),
+    )

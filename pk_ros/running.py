@@ -54,6 +54,7 @@ def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int
     try:
         executor = SingleThreadedExecutor()
         node = make_node()
+        watch_signals()  # again: the events executor that a node may have takes them for itself
         executor.add_node(node)
         while not stopped() and rclpy.ok():
             try:

@@ -1,72 +1,121 @@
-"""The messages that go out for each joint_states: made once for a model, filled anew each time. No rclpy.
-
-The message classes are handed in, so that this runs without ROS and where `tf2_msgs` is missing.
-"""
+"""The messages that go out for each joint_states, as bytes: written once for a model, filled anew each time. No rclpy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from .conversions import fill_poses, fill_transforms, inverse, rows_from_matrices
+from .cdr import MessageWriter, Template
+from .conversions import inverse, rows_from_matrices
 from .served_model import ServedModel, TreeJoints
 
 
-class LinkPosesStream:
-    """One LinkPoses message with the links whose place is known: those behind a joint never seen are left out."""
+@dataclass(frozen=True)
+class PoseSettings:
+    """What is published of the poses: the node's parameters of the same names.
 
-    def __init__(self, model: ServedModel, message_type: Callable[[], Any], pose_type: Callable[[], Any]) -> None:
-        self._model = model
-        self._pose_type = pose_type
-        self._message = message_type()
-        self._message.header.frame_id = model.root
-        self._rows = np.empty(0, dtype=np.intp)
-        self._seen: np.ndarray | None = None
+    Attributes:
+        link_filter: patterns of link names; none: all links. It does not concern tf, whose tree has to be whole.
+        frame_prefix: put before every frame_id that is published.
+    """
 
-    def fill(self, Ts: np.ndarray, seen: np.ndarray, stamp: Any) -> Any:
-        """Write the poses of `ServedModel.place`, (n_frames, 4, 4), where the coordinates `seen` (nq,) have been seen.
+    link_filter: tuple[str, ...] = ()
+    publish_pose_array: bool = False
+    publish_twists: bool = False
+    publish_tf: bool = False
+    frame_prefix: str = ""
 
-        The message given is the same object each time.
+
+class PoseStreams:
+    """Gives the messages of one configuration: those of links and joints whose place is known."""
+
+    def __init__(self, model: ServedModel, settings: PoseSettings = PoseSettings()) -> None:
+        self._model, self._settings = model, settings
+        self._links = model.links_like(settings.link_filter)
+        self._moving_joints = model.tree_joints(fixed=False)
+        self._root = settings.frame_prefix + model.root
+        self._known: bytes | None = None
+        self._moving: bytes | None = None
+
+    def fill(
+        self,
+        q: np.ndarray,
+        known: np.ndarray,
+        stamp: int,
+        v: np.ndarray | None = None,
+        moving: np.ndarray | None = None,
+    ) -> dict[str, bytes]:
+        """Give serialised messages by topic: link_poses, and pose_array, link_twists, tf where they are wanted.
+
+        Args:
+            q, known: (nq,) the coordinates, and which of them are known.
+            stamp: [ns].
+            v, moving: (nv,) the velocities, and (nq,) the coordinates whose rates they give, for link_twists.
         """
-        if self._seen is None or (seen != self._seen).any():
-            self._choose_links(seen)
-        fill_poses(self._message.poses, rows_from_matrices(Ts[self._rows]))
-        self._message.header.stamp = stamp
-        return self._message
+        settings = self._settings
+        if known.tobytes() != self._known:
+            self._choose(known)
+        Ts = self._model.place(q)
+        rows = rows_from_matrices(Ts[self._rows])
+        messages = {"link_poses": self._link_poses.fill(stamp, rows)}
+        if settings.publish_pose_array:
+            messages["pose_array"] = self._pose_array.fill(stamp, rows)
+        if settings.publish_tf:
+            messages["tf"] = self._tf.fill(stamp, _between(Ts, self._joints))
+        if settings.publish_twists and v is not None and moving is not None:
+            if (moving & known).tobytes() != self._moving:
+                self._choose_moving(moving & known)
+            messages["link_twists"] = self._link_twists.fill(stamp, self._model.twists(q, v)[self._moving_rows])
+        return messages
 
-    def _choose_links(self, seen: np.ndarray) -> None:
-        self._seen = seen.copy()
-        self._rows = np.flatnonzero(self._model.visible(seen)[: self._model.n_links])
-        self._message.names = [self._model.frame_names[row] for row in self._rows]
-        self._message.poses = [self._pose_type() for _ in self._rows]
+    def fixed(self, stamp: int) -> bytes:
+        """Give the fixed joints as a serialised TFMessage, whatever is above them: they stand."""
+        joints = self._model.tree_joints(fixed=True)
+        return self._transforms(joints).fill(stamp, _between(self._model.place(self._model.neutral), joints))
+
+    def _choose(self, known: np.ndarray) -> None:
+        visible = self._model.visible(known)
+        self._rows = self._links[visible[self._links]]
+        self._link_poses = self._named(self._rows, 7)
+        self._pose_array = _message(lambda writer: (writer.header(self._root), writer.rows(len(self._rows), 7)), 7)
+        self._joints = self._moving_joints.only(visible[self._moving_joints.child_rows])
+        self._tf = self._transforms(self._joints)
+        self._known = known.tobytes()
+
+    def _choose_moving(self, moving: np.ndarray) -> None:
+        self._moving_rows = self._links[self._model.visible(moving)[self._links]]
+        self._link_twists = self._named(self._moving_rows, 6)
+        self._moving = moving.tobytes()
+
+    def _named(self, rows: np.ndarray, size: int) -> Template:
+        """Write a pk_ros/LinkPoses or LinkTwists."""
+        names = tuple(self._model.frame_names[row] for row in rows)
+        return _message(
+            lambda writer: (writer.header(self._root), writer.strings(names), writer.rows(len(names), size)), size
+        )
+
+    def _transforms(self, joints: TreeJoints) -> Template:
+        """Write a tf2_msgs/TFMessage."""
+        prefix = self._settings.frame_prefix
+
+        def write(writer: MessageWriter) -> None:
+            writer.count(len(joints.children))
+            for parent, child in zip(joints.parents, joints.children):
+                writer.header(prefix + parent)
+                writer.string(prefix + child)
+                writer.row(7)
+
+        return _message(write, 7)
 
 
-class TransformStream:
-    """One TFMessage with the moving joints, or the fixed ones, each from its parent link to its child link."""
+def _message(write: Callable[[MessageWriter], object], size: int) -> Template:
+    writer = MessageWriter()
+    write(writer)
+    return writer.template(size)
 
-    def __init__(
-        self, model: ServedModel, message_type: Callable[[], Any], transform_type: Callable[[], Any], *, fixed: bool
-    ) -> None:
-        self._model = model
-        self._joints: TreeJoints = model.tree_joints(fixed=fixed)
-        self._message = message_type()
-        self._stamped = [transform_type() for _ in self._joints.children]
-        for stamped, parent, child in zip(self._stamped, self._joints.parents, self._joints.children):
-            stamped.header.frame_id, stamped.child_frame_id = parent, child
-        self._visible = np.empty(0, dtype=np.intp)
-        self._seen: np.ndarray | None = None
 
-    def fill(self, Ts: np.ndarray, seen: np.ndarray, stamp: Any) -> Any:
-        """Write the joints whose child's place is known; the message given is the same object each time."""
-        if self._seen is None or (seen != self._seen).any():
-            self._seen = seen.copy()
-            self._visible = np.flatnonzero(self._model.visible(seen)[self._joints.child_rows])
-            self._message.transforms = [self._stamped[i] for i in self._visible]
-        parents, children = self._joints.parent_rows[self._visible], self._joints.child_rows[self._visible]
-        rows = rows_from_matrices(inverse(Ts[parents]) @ Ts[children])
-        fill_transforms((stamped.transform for stamped in self._message.transforms), rows)
-        for stamped in self._message.transforms:
-            stamped.header.stamp = stamp
-        return self._message
+def _between(Ts: np.ndarray, joints: TreeJoints) -> np.ndarray:
+    """Give the pose rows of child links in their parent links."""
+    return rows_from_matrices(inverse(Ts[joints.parent_rows]) @ Ts[joints.child_rows])

@@ -20,8 +20,10 @@ from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.srv import SetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -167,6 +169,12 @@ class Bench:
 
         return self.wait_until(found, f"a diagnosis with {wanted!r}")
 
+    def set_parameter(self, name: str, value: str | bool | int | float) -> tuple[bool, str]:
+        """Set a parameter of the node; give whether it took it, and why not."""
+        request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
+        (result,) = self.call(SetParameters, "kinematics/set_parameters", request).results
+        return result.successful, result.reason
+
     def call(self, service_type: type, name: str, request: Any) -> Any:
         """Call a service and give its response. It is asked again: a server may drop its first answer to a new client."""
         client = self.node.create_client(service_type, name)
@@ -195,12 +203,15 @@ class JointStates:
         self._publisher = bench.node.create_publisher(JointState, "joint_states", qos)
         self._count = 0
 
-    def send(self, names: Sequence[str], positions: Sequence[float]) -> int:
-        """Send one message; give the nanoseconds of its stamp, which no other message has."""
+    def send(
+        self, names: Sequence[str], positions: Sequence[float], velocities: Sequence[float] = (), back: int = 0
+    ) -> int:
+        """Send one message; give the nanoseconds of its stamp, which no other message has unless it goes `back`."""
         message = JointState(name=list(names), position=[float(value) for value in positions])
+        message.velocity = [float(value) for value in velocities]
         message.header.stamp.sec = id(self) % 2**31
         self._count += 1
-        message.header.stamp.nanosec = self._count
+        message.header.stamp.nanosec = self._count - back
         self._publisher.publish(message)
         return self._count
 

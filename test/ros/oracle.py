@@ -50,6 +50,20 @@ class Oracle:
         back = np.linalg.inv(frames[self.root])
         return {link: back @ frame for link, frame in frames.items()}
 
+    def twist(self, link: str, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Give the velocity [v; w] of a link's origin in the axes of the root, from q and v in the order of `joints`."""
+        q_all, v_all = pin.neutral(self._model), np.zeros(self._model.nv)
+        positions, rates = dict(zip(self.joints, q)), dict(zip(self.joints, v))
+        for name in self._model.names[1:]:
+            joint = self._model.joints[self._model.getJointId(name)]
+            q_all[joint.idx_q], v_all[joint.idx_v] = self._value(name, positions), self._rate(name, rates)
+        pin.forwardKinematics(self._model, self._data, q_all, v_all)
+        pin.updateFramePlacements(self._model, self._data)
+        root, frame = (self._model.getFrameId(name, pin.FrameType.BODY) for name in (self.root, link))
+        twist = pin.getFrameVelocity(self._model, self._data, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+        back = self._data.oMf[root].rotation.T
+        return np.concatenate([back @ twist.linear, back @ twist.angular])
+
     def random(self, n: int, seed: int = 0) -> np.ndarray:
         """Draw configurations (n, joints) inside the limits."""
         low, high = np.array([self.limits[name] for name in self.joints]).T
@@ -61,6 +75,12 @@ class Oracle:
         mimic = self._mimics[name]
         leader = self._value(mimic.get("joint"), positions)
         return float(mimic.get("multiplier", 1.0)) * leader + float(mimic.get("offset", 0.0))
+
+    def _rate(self, name: str, rates: Mapping[str, float]) -> float:
+        if name not in self._mimics:
+            return rates.get(name, 0.0)
+        mimic = self._mimics[name]
+        return float(mimic.get("multiplier", 1.0)) * self._rate(mimic.get("joint"), rates)
 
 
 def _limits(joint: ElementTree.Element) -> tuple[float, float]:

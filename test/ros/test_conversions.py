@@ -10,13 +10,16 @@ import pytest
 
 from pk_ros.conversions import (
     array_from_field,
-    fill_poses,
     float64_field,
     inverse,
     matrices_from_rows,
     move_rows,
+    nanoseconds,
+    row_from_pose,
     rows_from_matrices,
     rows_from_poses,
+    rows_from_transforms,
+    rows_from_twists,
     seconds,
     uint8_field,
     uint32_field,
@@ -45,9 +48,9 @@ def half_turns() -> np.ndarray:
     return Ts
 
 
-def pose_message() -> SimpleNamespace:
-    xyz = SimpleNamespace(x=0.0, y=0.0, z=0.0)
-    return SimpleNamespace(position=xyz, orientation=SimpleNamespace(x=0.0, y=0.0, z=0.0, w=1.0))
+def pose_message(row: list[float]) -> SimpleNamespace:
+    x, y, z, qx, qy, qz, qw = row
+    return SimpleNamespace(position=SimpleNamespace(x=x, y=y, z=z), orientation=SimpleNamespace(x=qx, y=qy, z=qz, w=qw))
 
 
 @pytest.mark.parametrize(
@@ -117,16 +120,22 @@ def test_the_order_of_quaternions_changes_and_changes_back() -> None:
     assert np.array_equal(xyzw_rows(wxyz_rows(row)), row)
 
 
-def test_pose_messages_hold_what_was_written_and_give_it_back() -> None:
+def test_pose_messages_give_their_rows() -> None:
     rows = rows_from_matrices(random_transforms(4))
-    poses = [pose_message() for _ in rows]
-    fill_poses(poses, rows)
-    assert poses[2].position.y == rows[2, 1]
-    assert poses[2].orientation.x == rows[2, 3]
-    assert poses[2].orientation.w == rows[2, 6]
-    assert type(poses[2].orientation.w) is float  # numpy's own is refused by some distributions
+    poses = [pose_message(row) for row in rows.tolist()]
     assert np.array_equal(rows_from_poses(poses), rows)
+    assert np.array_equal(row_from_pose(poses[1]), rows[1])
     assert rows_from_poses([]).shape == (0, 7)
+    transforms = [SimpleNamespace(translation=pose.position, rotation=pose.orientation) for pose in poses]
+    assert np.array_equal(rows_from_transforms(transforms), rows)
+    assert rows_from_transforms([]).shape == (0, 7)
+
+
+def test_twist_messages_give_their_rows() -> None:
+    linear, angular = SimpleNamespace(x=1.0, y=2.0, z=3.0), SimpleNamespace(x=4.0, y=5.0, z=6.0)
+    twists = [SimpleNamespace(linear=linear, angular=angular)] * 2
+    assert rows_from_twists(twists).tolist() == [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]] * 2
+    assert rows_from_twists([]).shape == (0, 6)
 
 
 def test_fields_are_the_arrays_that_rclpy_takes_and_come_back_without_a_copy() -> None:
@@ -143,3 +152,4 @@ def test_fields_are_the_arrays_that_rclpy_takes_and_come_back_without_a_copy() -
 
 def test_a_duration_counts_its_nanoseconds() -> None:
     assert seconds(SimpleNamespace(sec=2, nanosec=500_000_000)) == 2.5
+    assert nanoseconds(SimpleNamespace(sec=-1, nanosec=5)) == -999_999_995

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pk_ros.diagnostics import Facts, Level, abridged, diagnose, named
+from pk_ros.diagnostics import Announcer, Diagnosis, Facts, Level, abridged, diagnose, named
 
 
 def serving(**changes: object) -> Facts:
@@ -22,7 +22,15 @@ def serving(**changes: object) -> Facts:
         (serving(last_message=None), Level.WARN, "waiting for joint_states"),
         (serving(missing=["finger"]), Level.WARN, "never seen in joint_states: finger"),
         (serving(last_message=98.0), Level.WARN, "joint_states have stopped"),
+        (serving(stale=["finger"]), Level.WARN, "no longer heard of: finger"),
+        (serving(outside=["finger"]), Level.WARN, "outside their limits: finger"),
+        (serving(notes=["tip: no link 'tool'"]), Level.WARN, "tip: no link 'tool'"),
         (serving(unknown=["wheel"]), Level.OK, "wheel"),
+        (Facts(state="unconfigured"), Level.WARN, "configure it"),
+        (Facts(state="unconfigured", refused="line 3: no link"), Level.ERROR, "line 3: no link"),
+        (serving(state="inactive"), Level.WARN, "activate it"),
+        (serving(state="active"), Level.OK, "serving panda"),
+        (serving(last_message=98.0, stale_after=5.0), Level.OK, "serving panda"),
         (serving(), Level.OK, "serving panda"),
         (serving(columns=0, last_message=None), Level.OK, "serving panda"),
     ],
@@ -46,6 +54,27 @@ def test_the_values_tell_counts_ages_and_names() -> None:
     assert values["joint_states problem"] == "no joints at all"
     assert values["joints never seen"] == "a, b"
     assert values["description from"] == "a file"
+    assert values["kernels warm"] == "yes"
+    assert values["requests solved [%]"] == values["pose time p50 p95 p99 [ms]"] == "none"
+
+
+def test_the_values_tell_rates_and_times() -> None:
+    facts = serving(rate=499.96, requests=8, refusals=1, failures=1, request_times=[0.001, 0.0105, 2.0], waiting=3)
+    values = diagnose(facts, now=100.25).values
+    assert values["joint_states rate [Hz]"] == "500.0"
+    assert values["requests solved [%]"] == "75.0"
+    assert values["request time p50 p95 p99 [ms]"] == "1.00 10.50 2000.00"
+    assert values["requests waiting"] == "3"
+
+
+def test_only_what_has_changed_is_news_and_no_sentence_twice_in_a_minute() -> None:
+    announcer = Announcer()
+    good, bad, worse = Diagnosis(Level.OK, "good"), Diagnosis(Level.WARN, "bad"), Diagnosis(Level.WARN, "worse")
+    told = [announcer.is_news(diagnosis, now) for now, diagnosis in enumerate([good, good, bad, bad, worse, bad, good])]
+    assert told == [True, False, True, False, True, False, True]
+    assert not announcer.is_news(Diagnosis(Level.OK, "good", {"age": "1"}), 8.0)
+    announcer.is_news(bad, 9.0)
+    assert announcer.is_news(worse, 100.0)
 
 
 def test_what_strangers_send_is_cut_to_a_length_that_a_log_bears() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "pk_ros"
-KNOW_RCLPY = {"client.py", "demo.py", "moving_joints.py", "node.py", "running.py"}
+KNOW_RCLPY = {"client.py", "demo.py", "fast_lane.py", "moving_joints.py", "node.py", "pose_topics.py", "running.py"}
 KNOW_MESSAGES = KNOW_RCLPY | {"messages.py"}
 MESSAGES = {"builtin_interfaces", "diagnostic_msgs", "geometry_msgs", "rcl_interfaces", "sensor_msgs", "std_msgs"}
 

@@ -84,19 +84,22 @@ def test_by_default_only_our_node_starts_with_the_params_file_as_it_is(launch_fi
 
 
 def test_arguments_given_override_the_params_file_and_are_parameters_of_the_node(launch_file: dict[str, Any]) -> None:
-    given = {"robot_file": "/robot.urdf", "tip": "1", "device": "cuda:0", "publish_tf": "True"}
-    (node,) = started(launch_file, **given)
+    given = {"robot_file": "/robot.urdf", "tip": "1", "device": "cuda:0", "publish_tf": "True", "managed": "0"}
+    (node,) = started(launch_file, **given, frame_prefix="2/", publish_rate="50")
     _, overrides = node.parameters
-    assert plain(overrides) == {"robot_file": "/robot.urdf", "tip": "1", "device": "cuda:0", "publish_tf": True}
+    assert plain(overrides) == {
+        "robot_file": "/robot.urdf", "tip": "1", "device": "cuda:0", "publish_tf": True, "managed": False,
+        "frame_prefix": "2/", "publish_rate": 50.0,
+    }  # fmt: skip
     declared = {parameter.name: parameter for parameter in PARAMETERS}
-    assert [declared[name].problem(value) for name, value in plain(overrides).items()] == [""] * 4
+    assert [declared[name].problem(value) for name, value in plain(overrides).items()] == [""] * 7
 
 
 def test_topics_and_namespace_are_as_given(launch_file: dict[str, Any]) -> None:
     (node,) = started(
-        launch_file, namespace="left", robot_description_topic="/description", joint_states_topic="/left/joints"
+        launch_file, name="arm", namespace="left", robot_description_topic="/description", joint_states_topic="/left/joints"
     )
-    assert node.namespace == "left"
+    assert (node.namespace, node.name) == ("left", "arm")
     assert dict(node.remappings) == {"robot_description": "/description", "joint_states": "/left/joints"}
 
 
@@ -119,7 +122,7 @@ def test_what_is_started_is_installed(launch_file: dict[str, Any]) -> None:
         assert (REPOSITORY / script).stat().st_mode & 0o111
 
 
-@pytest.mark.parametrize("name", ["demo", "publish_tf"])
+@pytest.mark.parametrize("name", ["demo", "managed", "publish_tf"])
 def test_neither_true_nor_false_is_an_error(launch_file: dict[str, Any], name: str) -> None:
     with pytest.raises(ValueError, match="neither true nor false"):
         started(launch_file, **{name: "maybe"})

@@ -16,8 +16,7 @@ from bench import BEST_EFFORT, Bench, Program, kinematics_node
 from oracle import PANDA, UR5E, Oracle, errors, matrix_row, pose_matrix, row_matrix
 from pk_ros.msg import LinkPoses
 from pk_ros.srv import ComputeFK, SolveIK
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import DescribeParameters, SetParameters
+from rcl_interfaces.srv import DescribeParameters
 
 from pk_ros.parameters import PARAMETERS
 
@@ -199,13 +198,6 @@ def test_a_large_request_holds_up_neither_the_poses_nor_a_small_one(panda_bench:
 # --- parameters -------------------------------------------------------------------------------------------------------
 
 
-def set_parameter(bench: Bench, name: str, value: str) -> tuple[bool, str]:
-    value_message = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value)
-    request = SetParameters.Request(parameters=[Parameter(name=name, value=value_message)])
-    (result,) = bench.call(SetParameters, "kinematics/set_parameters", request).results
-    return result.successful, result.reason
-
-
 def test_every_parameter_is_described_by_the_node(panda_bench: Bench) -> None:
     request = DescribeParameters.Request(names=[parameter.name for parameter in PARAMETERS])
     descriptors = panda_bench.call(DescribeParameters, "kinematics/describe_parameters", request).descriptors
@@ -216,7 +208,7 @@ def test_every_parameter_is_described_by_the_node(panda_bench: Bench) -> None:
 
 
 def test_a_description_that_is_none_is_refused_with_the_reason(panda_bench: Bench) -> None:
-    successful, reason = set_parameter(panda_bench, "robot_description", "<robot name='r'><link/></robot>")
+    successful, reason = panda_bench.set_parameter("robot_description", "<robot name='r'><link/></robot>")
     assert not successful
     assert "link" in reason
 
@@ -224,11 +216,11 @@ def test_a_description_that_is_none_is_refused_with_the_reason(panda_bench: Benc
 def test_the_tip_can_be_set_while_the_node_runs(panda_bench: Bench) -> None:
     request = SolveIK.Request(target_array=[0.4, 0.0, 0.4, 1.0, 0.0, 0.0, 0.0])
     try:
-        assert set_parameter(panda_bench, "tip", "panda_hand") == (True, "")
+        assert panda_bench.set_parameter("tip", "panda_hand") == (True, "")
         response = panda_bench.call(SolveIK, "kinematics/solve_ik", request)
         assert response.error_code == SolveIK.Response.SUCCESS
     finally:
-        set_parameter(panda_bench, "tip", "")
+        panda_bench.set_parameter("tip", "")
 
 
 def test_a_wrong_parameter_ends_the_node_with_its_name(tmp_path: Path) -> None:
@@ -260,8 +252,7 @@ def test_a_description_that_is_latched_before_the_node_starts_is_served(tmp_path
             check_poses(message, ur5e, dict(zip(ur5e.joints, q)))
             assert program.stop(signal.SIGTERM) == 0, program.output
     # what it could not do it said, and did the rest
-    assert "robot_file can't be read" in program.output
-    assert "/no/such.urdf" in program.output
+    assert "description from robot_file /no/such.urdf refused: can't be read" in program.output
     assert ("tf2_msgs is not installed" in program.output) == (importlib.util.find_spec("tf2_msgs") is None)
 
 
@@ -279,7 +270,7 @@ def test_a_node_without_a_description_says_so_until_one_comes(tmp_path: Path, ur
         joint_states = bench.joint_states()
         q = ur5e.random(1)[0]
         check_poses(joint_states.poses_of(arrived, ur5e.joints, q), ur5e, dict(zip(ur5e.joints, q)))
-        assert set_parameter(bench, "robot_description", panda.text) == (True, "")  # the latest is served
+        assert bench.set_parameter("robot_description", panda.text) == (True, "")  # the latest is served
         bench.diagnosis("serving panda; waiting for joint_states", level=1)
         q = panda.random(1)[0]
         check_poses(joint_states.poses_of(arrived, panda.joints, q), panda, dict(zip(panda.joints, q)))

@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
-from pk_ros.parameters import PARAMETERS, Parameter, find_problems
+from pk_ros.parameters import PARAMETERS, Parameter, find_problems, tracker_settings
+from pk_ros.pose_tracker import TrackerSettings
+from pk_ros.served_model import read_model
+from pk_ros.streams import PoseSettings
 
 CONFIG = Path(__file__).parents[2] / "config" / "kinematics.yaml"
+PANDA = CONFIG.parent / "robots" / "panda.urdf"
 
 
 def flattened(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -46,6 +50,9 @@ def test_every_parameter_is_described_once_and_takes_its_own_default() -> None:
         ("ik.position_tolerance", 0.0, "ik.position_tolerance"),
         ("publish_tf", "yes", "bool"),
         ("tip", 7, "str"),
+        ("publish_rate", -1.0, "publish_rate"),
+        ("device", "toaster", "device 'toaster' can't be used here"),
+        ("device", "cuda:999", "device 'cuda:999' can't be used here"),
     ],
 )
 def test_a_wrong_value_is_named_with_what_would_be_right(name: str, value: object, words: str) -> None:
@@ -57,3 +64,32 @@ def test_a_wrong_value_is_named_with_what_would_be_right(name: str, value: objec
 def test_a_range_includes_its_ends() -> None:
     parameter = Parameter("x", 1.0, "X.", range=(0.0, 2.0))
     assert parameter.problem(0.0) == parameter.problem(2.0) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [("tip", "panda_hnd", "panda_hand"), ("tip", "nonsense", "tip"), ("link_filter", "panda_link1, hand*", "hand*")],
+)
+def test_what_the_robot_does_not_have_is_refused(name: str, value: str, words: str) -> None:
+    model = read_model(PANDA.read_text())
+    (problem,) = find_problems({name: value}, model)
+    assert name in problem
+    assert words in problem
+    assert find_problems({name: value}) == []  # a robot may come that has it
+
+
+def test_what_the_robot_has_is_taken() -> None:
+    values = {"tip": "panda_hand_tcp", "link_filter": "panda_link[1-3],*hand*"}
+    assert find_problems(values, read_model(PANDA.read_text())) == []
+    assert find_problems({"tip": "", "link_filter": " , "}, read_model(PANDA.read_text())) == []
+
+
+def test_the_settings_of_poses_are_read_from_the_parameters() -> None:
+    values = {parameter.name: parameter.default for parameter in PARAMETERS}
+    assert tracker_settings(values) == TrackerSettings()
+    values |= {"link_filter": "a*, b", "publish_tf": True, "joint_states.stale_after": 3.0, "publish_rate": 30.0}
+    wanted = TrackerSettings(
+        publish_rate=30.0, stale_after=3.0, poses=PoseSettings(link_filter=("a*", "b"), publish_tf=True)
+    )
+    assert tracker_settings(values) == wanted
+    assert not tracker_settings(values, can_publish_tf=False).poses.publish_tf
