@@ -70,6 +70,8 @@ class IKOptions:
         distinct: two solutions whose joints all differ by less are one [rad] or [m].
         patience, damping, gain: an attempt ends after `patience` iterations that don't take a factor of 0.7 off the error;
             the damping is `damping + gain * |error|^2`.
+        gradient_damping: of the gradients of solutions. With the error in radians, positions being taken for angles by half
+            the reach of the robot, what moves the tip by s a unit is followed by s / (s^2 + gradient_damping) instead of 1 / s.
     """
 
     position_tolerance: float | Tensor = 1e-4
@@ -89,6 +91,7 @@ class IKOptions:
     patience: int = 6
     damping: float = 1e-7
     gain: float = 3e-2
+    gradient_damping: float = 1e-8
 
     def __post_init__(self) -> None:
         for name in ("position_tolerance", "rotation_tolerance"):
@@ -118,3 +121,5 @@ class IKOptions:
         for name in ("damping", "gain", "distinct"):
             if not 0 <= float(getattr(self, name)) < math.inf:
                 raise IKOptionError(f"{name} must be a finite number >= 0, got {getattr(self, name)!r}")
+        if not 0 < float(self.gradient_damping) < math.inf:
+            raise IKOptionError(f"gradient_damping must be a finite number > 0, got {self.gradient_damping!r}")

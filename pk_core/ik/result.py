@@ -17,7 +17,7 @@ class IKResult:
 
     Attributes:
         solutions: (*batch, k, nq) [rad] and [m]; the best configuration seen where the first did not converge, NaN where
-            a further one was not found or the input is invalid.
+            a further one was not found or the input is invalid. In the graph where targets or model parameters require grad.
         status: (*batch, k) int64, values of `IKStatus`.
         position_error, rotation_error: (*batch, k) of the solutions as returned, by an independent FK [m], [rad].
         iterations, restarts: (*batch,) int64, over all attempts.

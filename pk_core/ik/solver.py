@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import torch
@@ -14,25 +14,32 @@ from torch import Tensor
 
 from .. import kinematics
 from ..chain import Chain
-from ..configuration import limits, neutral, quaternion_columns
-from ..errors import ShapeError, UnsupportedError
+from ..errors import UnsupportedError
 from ..kinematics import TreeTensors
 from ..kinematics.threads import run_slices
 from ..serial_chain import SerialChain
 from ..tree import Tree
+from .arguments import (
+    Bounds,
+    call_record,
+    pose_problem,
+    seed_rows,
+    seed_tensor,
+    sound,
+    unit_weights,
+    weight_axes,
+)
+from .implicit import Rule, solutions_in_graph
 from .kernel import solve_slice
-from .options import IKOptionError, IKOptions, IKStatus, numbers
-from .problem import make_problem
+from .options import IKOptionError, IKOptions, IKStatus
 from .records import Options, Output, Problem
 from .result import IKResult
-from .targets import as_rows, as_tensor, in_root_frame
+from .targets import as_rows, as_tensor, batch_of, in_root_frame
 from .walk import judge_slice
 
 NEAREST_OF = 8  # how many solutions a search for the nearest compares
 BLOCK = 16  # slices of targets for threads begin at multiples of this
 NANOSECONDS = 10_000  # a target takes about this long
-
-Bounds = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 def solve_ik(
@@ -54,7 +61,12 @@ def solve_ik(
         num_solutions: how many distinct solutions of each target to look for.
 
     Scalar joints on the way to the frame move. Floating, planar and ball joints, and joints off the way, stay at the seed
-    (or neutral); all joints are brought inside their limits first. Targets are detached: no gradient flows to them.
+    (or neutral); all joints are brought inside their limits first.
+
+    Solutions carry gradients, of first order, to targets, `options.base_pose` and model parameters (`Chain.with_parameters`)
+    that require them, in every mode of torch; none to seeds. They are those of the smallest change that follows the target:
+    a joint that is locked or at its limit stands still, and near singular poses `options.gradient_damping` bounds the rest. A
+    row without a solution has no derivative: its gradient is NaN, unless it is left out, as `solutions[result.converged]` does.
 
     Raises:
         ShapeError: targets or seeds of a wrong shape. A row with NaN or without a rotation is no error: its status says so.
@@ -64,28 +76,47 @@ def solve_ik(
     options, name = options or IKOptions(), _frame(chain, targets, frame)
     if type(num_solutions) is not int or num_solutions < 1:
         raise IKOptionError(f"num_solutions must be a whole number of at least 1, got {num_solutions!r}")
-    tree = chain._frames((name,)).numeric_tree
-    poses = as_tensor(targets)
-    batch = poses.shape[: -1 if poses.shape[-1] == 7 else -2]
+    tree, poses = chain._frames((name,)), as_tensor(targets)
     base = None if options.base_pose is None else as_tensor(options.base_pose, "base poses")
-    rows, valid = as_rows(poses if base is None else in_root_frame(poses, base))
-    bounds = _bounds(options, tree)
-    problem = make_problem(tree, frozenset(options.locked_joints), bounds)
-    if np.any(options.limit_margin):
-        bounds = _narrowed(bounds, options.limit_margin, problem.movable, tree)
-        problem = make_problem(tree, frozenset(options.locked_joints), bounds)
-    seed_rows = _seed_rows(chain, seeds, bounds, tuple(batch))
-    valid &= _sound(seed_rows, tree)
-    call = _call(options, rows, valid, chain, bounds, batch, _weight_axes(options, base))
+    axes, seeds = weight_axes(options, base), seed_tensor(seeds, chain, batch_of(poses))
+    if base is not None:
+        poses = in_root_frame(poses, base)
+    search = partial(_search, chain, options, num_solutions)
+    if not kinematics._recorded(poses, tree.constants):
+        return search(tree, poses, seeds, axes)
+    rule = Rule.make(tree, pose_problem(options, tree.tree)[0], unit_weights(options), options.gradient_damping)
+    return solutions_in_graph(search, rule, poses, seeds, axes, chain.neutral())
+
+
+def _search(
+    chain: Chain,
+    options: IKOptions,
+    k: int,
+    tensors: TreeTensors,
+    poses: Tensor,
+    seeds: Tensor | None,
+    axes: Tensor | None,
+) -> IKResult:
+    """Find k solutions for each of poses (*batch, 4, 4) or (*batch, 7) in the root frame; nothing is recorded.
+
+    Args:
+        seeds: (*batch, nq) or (1, nq); axes: (*batch, 3, 3) or (1, 3, 3), of the weights.
+    """
+    tree, batch = tensors.numeric_tree, batch_of(poses)
+    problem, bounds = pose_problem(options, tree)
+    rows, valid = as_rows(poses)
+    starts = seed_rows(seeds, bounds)
+    valid &= sound(starts, tree)
+    call = call_record(options, rows, valid, chain._tree, bounds, batch, axes)
     nearest = options.prefer == "nearest"
-    out = _output(len(rows), max(num_solutions, NEAREST_OF) if nearest else num_solutions, chain.nq)
+    out = _output(len(rows), max(k, NEAREST_OF) if nearest else k, chain.nq)
     with _clock(options.timeout, call.stop):
         run_slices(
-            solve_slice, len(rows), len(rows) * NANOSECONDS, BLOCK, problem, call, seed_rows, out, interrupt=call.stop
+            solve_slice, len(rows), len(rows) * NANOSECONDS, BLOCK, problem, call, starts, out, interrupt=call.stop
         )
     if nearest:
-        _sort_by_distance(out, seed_rows[:, 0] if seed_rows.shape[1] else call.base, problem)
-    return _result(chain, tree, batch, call, out, num_solutions, bounds)
+        _sort_by_distance(out, starts[:, 0] if starts.shape[1] else call.base, problem)
+    return _result(chain, tree, batch, call, out, k, bounds)
 
 
 def _frame(chain: Chain, targets: object, frame: str | None) -> str:
@@ -100,108 +131,6 @@ def _frame(chain: Chain, targets: object, frame: str | None) -> str:
     if not isinstance(chain, SerialChain):
         raise IKOptionError(f"a tree has many ends: say which frame to place, one of {chain.get_frame_names()}")
     return chain.end_frame
-
-
-def _bounds(options: IKOptions, tree: Tree) -> Bounds:
-    low, high = limits(tree) if options.joint_limits is None else options.joint_limits
-    bounds = tuple(float(bound) for bound in low), tuple(float(bound) for bound in high)
-    if any(len(bound) != tree.nq for bound in bounds) or any(math.isnan(x) for bound in bounds for x in bound):
-        raise IKOptionError(f"joint_limits must be (low, high) of {tree.nq} numbers each, got {options.joint_limits}")
-    return bounds
-
-
-def _seed_rows(chain: Chain, seeds: object, bounds: Bounds, batch: tuple[int, ...]) -> np.ndarray:
-    """Give (n or 1, number of seeds, nq) float64, inside the limits."""
-    if seeds is None:
-        return np.empty((1, 0, chain.nq))
-    q = chain.ensure_tensor(seeds)
-    if q.shape[:-1] not in ((1,), batch):
-        raise ShapeError(f"seeds have shape {tuple(q.shape)}; they must be ({chain.nq},) or {(*batch, chain.nq)}")
-    rows = q.detach().reshape(math.prod(q.shape[:-1]), 1, chain.nq).to("cpu", torch.float64).numpy()
-    low, high = (np.array(bound) for bound in bounds)
-    return np.ascontiguousarray(np.maximum(np.minimum(rows, high), low))
-
-
-def _sound(seed_rows: np.ndarray, tree: Tree) -> np.ndarray:
-    """Say which rows of seeds hold finite numbers and no zero quaternion, (n or 1,) bool."""
-    sound = np.isfinite(seed_rows).all((1, 2))
-    for columns in quaternion_columns(tree):
-        sound &= (seed_rows[..., columns] != 0).any(-1).all(-1)
-    return sound
-
-
-def _narrowed(bounds: Bounds, margin: float | Sequence[float], movable: np.ndarray, tree: Tree) -> Bounds:
-    """Take a margin off both ends of the range of the joints that move."""
-    given = numbers("limit_margin", margin)
-    if given.shape not in ((), (tree.nq,)):
-        raise IKOptionError(f"limit_margin must be one number or {tree.nq}, got {len(given)}")
-    kept = np.zeros(tree.nq)
-    kept[movable] = np.broadcast_to(given, tree.nq)[movable]
-    low, high = np.array(bounds[0]) + kept, np.array(bounds[1]) - kept
-    for column in movable:
-        if low[column] > high[column] and bounds[0][column] <= bounds[1][column]:
-            name = [name for span in tree.spans for name in span.names][column]
-            raise IKOptionError(
-                f"limit_margin {kept[column]:g} leaves joint {name!r} nothing of its range "
-                f"{bounds[0][column]:g} .. {bounds[1][column]:g}"
-            )
-    return tuple(low.tolist()), tuple(high.tolist())
-
-
-def _weight_axes(options: IKOptions, base: Tensor | None) -> np.ndarray:
-    """Give the axes of the weights as the kernel takes them, (n or 1, 9); none for those of the tip."""
-    if options.weights_frame == "tool" or options.weights is None:
-        return np.empty((0, 9))
-    if base is None:
-        return np.eye(3).reshape(1, 9)
-    rows, _ = as_rows(base)
-    return np.ascontiguousarray(rows[:, :9].reshape(-1, 3, 3).swapaxes(1, 2)).reshape(-1, 9)
-
-
-def _tolerances(options: IKOptions, batch: torch.Size) -> np.ndarray:
-    """Give (n, 2) [m], [rad]: what the options say for each target."""
-    tolerances = np.empty((*batch, 2))
-    for column, name in enumerate(("position_tolerance", "rotation_tolerance")):
-        value = numbers(name, getattr(options, name))
-        try:
-            tolerances[..., column] = value
-        except ValueError:
-            raise ShapeError(
-                f"{name} has shape {value.shape}; it must be one number, or broadcast with the batch {tuple(batch)} of targets"
-            ) from None
-    return tolerances.reshape(-1, 2)
-
-
-def _call(
-    options: IKOptions,
-    rows: np.ndarray,
-    valid: np.ndarray,
-    chain: Chain,
-    bounds: Bounds,
-    batch: torch.Size,
-    weight_axes: np.ndarray,
-) -> Options:
-    """Bring options to the types that the kernel was compiled for."""
-    weights = np.ones(6) if options.weights is None else numbers("weights", options.weights)
-    weights = weights / weights.max()
-    return Options(
-        targets=rows,
-        valid=valid,
-        tolerances=_tolerances(options, batch),
-        base=np.clip(neutral(chain._tree), *bounds),
-        weights=weights,
-        weight_axes=weight_axes,
-        weighted=options.weights is not None,
-        full_position=bool(weights[:3].all()),
-        max_iterations=int(options.max_iterations),
-        max_restarts=int(options.max_restarts),
-        patience=int(options.patience),
-        damping=float(options.damping),
-        gain=float(options.gain),
-        distinct=float(options.distinct),
-        random_seed=int(options.random_seed) % 2**63,  # the kernel takes signed 64 bits
-        stop=np.zeros(1, dtype=np.int64),
-    )
 
 
 def _output(n: int, k: int, nq: int) -> Output:

@@ -33,11 +33,22 @@ def as_tensor(targets: object, name: str = "targets") -> Tensor:
     return tensor.unsqueeze(0) if tensor.shape in ((4, 4), (7,)) else tensor
 
 
-def as_matrices(tensor: Tensor) -> Tensor:
-    """Give poses of either form as (*batch, 4, 4), differentiably."""
-    if tensor.shape[-2:] == (4, 4):
-        return tensor
-    return homogeneous(quaternion_to_matrix(tensor[..., 3:]), tensor[..., :3])
+def batch_of(poses: Tensor) -> torch.Size:
+    """Give the batch of poses (*batch, 4, 4) or (*batch, 7)."""
+    return poses.shape[: -1 if poses.shape[-1] == 7 else -2]
+
+
+def as_matrices(poses: Tensor) -> tuple[Tensor, Tensor]:
+    """Give poses of either form as (*batch, 4, 4), differentiably, and (*batch,) which rows hold one.
+
+    Rows with NaN or a zero quaternion come out as identities, so that they don't make NaN of the gradients of others.
+    """
+    if poses.shape[-1] == 7:
+        ok = poses.isfinite().all(-1) & (poses[..., 3:] != 0).any(-1)
+        poses = torch.where(ok.unsqueeze(-1), poses, poses.new_tensor([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]))
+        return homogeneous(quaternion_to_matrix(poses[..., 3:]), poses[..., :3]), ok
+    ok = poses.isfinite().flatten(-2).all(-1)
+    return torch.where(ok[..., None, None], poses, torch.eye(4, dtype=poses.dtype, device=poses.device)), ok
 
 
 def as_rows(tensor: Tensor) -> tuple[np.ndarray, np.ndarray]:
@@ -54,13 +65,14 @@ def in_root_frame(targets: Tensor, base: Tensor) -> Tensor:
     Raises:
         ShapeError: base is neither one pose nor one for each target.
     """
-    T, B = as_matrices(targets).double(), as_matrices(base).double()
-    if B.shape[:-2] not in ((1,), T.shape[:-2]):
-        raise ShapeError(f"base_pose holds poses {tuple(B.shape[:-2])}; it must be one, or {tuple(T.shape[:-2])}")
-    B = B.to(T.device)
+    (T, T_ok), (B, B_ok) = as_matrices(targets), as_matrices(base)
+    if B_ok.shape not in ((1,), T_ok.shape):
+        raise ShapeError(f"base_pose holds poses {tuple(B_ok.shape)}; it must be one, or {tuple(T_ok.shape)}")
+    T, B = T.double(), B.to(T.device).double()
     R, p = B[..., :3, :3].mT, T[..., :3, 3] - B[..., :3, 3]
     moved = homogeneous(R @ T[..., :3, :3], (R @ p.unsqueeze(-1)).squeeze(-1))
-    proper = ((T[..., 3, :3] == 0) & (B[..., 3, :3] == 0)).all(-1) & (T[..., 3, 3] == 1) & (B[..., 3, 3] == 1)
+    bottom = T.new_tensor([0.0, 0.0, 0.0, 1.0])
+    proper = T_ok & B_ok.to(T.device) & ((T[..., 3, :] == bottom) & (B[..., 3, :] == bottom)).all(-1)
     return torch.where(proper[..., None, None], moved, torch.nan)
 
 
