@@ -29,11 +29,12 @@ from .arguments import (
     unit_weights,
     weight_axes,
 )
-from .implicit import Rule, solutions_in_graph
+from .implicit import solutions_in_graph
 from .kernel import solve_slice
 from .options import IKOptionError, IKOptions, IKStatus
 from .records import Options, Output, Problem
 from .result import IKResult
+from .sensitivity import Rule
 from .targets import as_rows, as_tensor, batch_of, in_root_frame
 from .walk import judge_slice
 

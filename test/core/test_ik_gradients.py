@@ -372,3 +372,20 @@ def test_an_empty_batch_has_empty_gradients():
     T = torch.empty(0, 4, 4, dtype=torch.float64, requires_grad=True)
     solve_ik(ARMS["panda"], T).solutions.sum().backward()
     assert T.grad.shape == (0, 4, 4)
+
+
+def test_a_robot_without_joints_has_an_empty_gradient():
+    fixed = SerialChain(chain("panda"), "panda_hand", "panda_link7")
+    T = fixed.forward_kinematics([]).get_matrix().requires_grad_()
+    solve_ik(fixed, T).solutions.sum().backward()
+    assert (T.grad == 0).all()
+
+
+def test_a_float32_chain_gives_the_gradients_of_a_float64_one():
+    q, T = inner(ARMS["panda"], 5)
+    grads = []
+    for arm in (ARMS["panda"], panda(torch.float32)):
+        x = T.clone().requires_grad_()
+        solve_ik(arm, x, seeds=q.to(arm.dtype)).solutions.sum().backward()
+        grads.append(x.grad)
+    torch.testing.assert_close(*grads, rtol=1e-3, atol=1e-3)
