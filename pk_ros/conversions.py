@@ -22,23 +22,28 @@ def rows_from_matrices(Ts: np.ndarray) -> np.ndarray:
     Each of the four rows of the symmetric matrix 4 q q^T gives the quaternion; the one with the largest diagonal entry
     is the most precise (Shepperd, "Quaternion from rotation matrix", 1978).
     """
-    r = Ts[..., :3, :3]
-    qq = np.empty((*Ts.shape[:-2], 4, 4))
-    xx, yy, zz = r[..., 0, 0], r[..., 1, 1], r[..., 2, 2]
-    qq[..., 0, 0] = 1.0 + xx - yy - zz
-    qq[..., 1, 1] = 1.0 - xx + yy - zz
-    qq[..., 2, 2] = 1.0 - xx - yy + zz
-    qq[..., 3, 3] = 1.0 + xx + yy + zz
-    qq[..., 0, 1] = qq[..., 1, 0] = r[..., 1, 0] + r[..., 0, 1]
-    qq[..., 0, 2] = qq[..., 2, 0] = r[..., 0, 2] + r[..., 2, 0]
-    qq[..., 1, 2] = qq[..., 2, 1] = r[..., 2, 1] + r[..., 1, 2]
-    qq[..., 0, 3] = qq[..., 3, 0] = r[..., 2, 1] - r[..., 1, 2]
-    qq[..., 1, 3] = qq[..., 3, 1] = r[..., 0, 2] - r[..., 2, 0]
-    qq[..., 2, 3] = qq[..., 3, 2] = r[..., 1, 0] - r[..., 0, 1]
-    best = np.argmax(np.diagonal(qq, axis1=-2, axis2=-1), axis=-1)
-    xyzw = np.take_along_axis(qq, best[..., None, None], axis=-2)[..., 0, :]
-    length = np.copysign(np.sqrt((xyzw * xyzw).sum(-1, keepdims=True)), xyzw[..., 3:])
-    return np.concatenate((Ts[..., :3, 3], xyzw / length), axis=-1)
+    flat = np.ascontiguousarray(Ts, dtype=np.float64).reshape(-1, 16)
+    rows, xyzw = np.empty((len(flat), 7)), (flat @ _SQUARES + _IDENTITY).reshape(-1, 4, 4)
+    xyzw = xyzw[np.arange(len(flat)), xyzw.reshape(-1, 16)[:, ::5].argmax(axis=1)]
+    rows[:, :3] = flat[:, 3:12:4]
+    rows[:, 3:] = xyzw / np.copysign(np.sqrt(np.einsum("ni,ni->n", xyzw, xyzw)), xyzw[:, 3])[:, None]
+    return rows.reshape(*Ts.shape[:-2], 7)
+
+
+def _squares() -> np.ndarray:
+    """Give the linear map (16, 16) from the entries of a transform to those of 4 q q^T, less the identity."""
+    squares = np.zeros((4, 4, 4, 4))  # row and column of the transform, then of the square
+    signs = np.array([[1, -1, -1], [-1, 1, -1], [-1, -1, 1], [1, 1, 1]])
+    for i in range(3):
+        squares[i, i, range(4), range(4)] = signs[:, i]
+        j, k = (i + 1) % 3, (i + 2) % 3
+        squares[j, i, i, j] = squares[j, i, j, i] = squares[i, j, i, j] = squares[i, j, j, i] = 1
+        squares[k, j, i, 3] = squares[k, j, 3, i] = 1
+        squares[j, k, i, 3] = squares[j, k, 3, i] = -1
+    return squares.reshape(16, 16)
+
+
+_SQUARES, _IDENTITY = _squares(), np.eye(4).reshape(16)
 
 
 def matrices_from_rows(rows: np.ndarray) -> np.ndarray:

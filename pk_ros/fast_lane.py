@@ -2,7 +2,8 @@
 
 rclpy's executors build a wait set of all that a node has for each message, half a millisecond where joint_states come each
 millisecond. The events executor (Kilted and later) does not, but has no guard conditions and goes round without rest
-while a coroutine waits: so it gets these subscriptions alone. Without it they stay with the node's executor.
+while a coroutine waits: so it gets these subscriptions alone. Without it they stay with the node's executor. Their event
+handlers go with them: a wait set that holds one wakes for each message of its subscription.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 
 from rclpy.context import Context
 from rclpy.subscription import Subscription
+from rclpy.waitable import Waitable
 
 try:
     from rclpy.experimental.events_executor import EventsExecutor
@@ -25,10 +27,10 @@ class FastLane:
     """As much of a node as an executor looks at: some of its subscriptions.
 
     Attributes:
-        subscriptions: those that are taken here; the node keeps them from its own executor.
+        subscriptions, waitables: what is taken here; the node keeps it from its own executor.
     """
 
-    timers = clients = services = waitables = guards = ()
+    timers = clients = services = guards = ()
 
     def __init__(self, context: Context, complain: Callable[[str], None]) -> None:
         """Start the thread.
@@ -57,6 +59,11 @@ class FastLane:
         if EventsExecutor is not None:
             self.subscriptions = [other for other in self.subscriptions if other is not subscription]
             self._executor.wake()
+
+    @property
+    def waitables(self) -> list[Waitable]:
+        """What tells of events of the subscriptions, such as publishers whose QoS does not fit."""
+        return [handler for subscription in self.subscriptions for handler in subscription.event_handlers]
 
     def close(self) -> None:
         """End the thread."""

@@ -37,6 +37,7 @@ from rclpy.parameter import Parameter as RosParameter
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 from rclpy.task import Future
+from rclpy.waitable import Waitable
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -88,7 +89,7 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         self._wake = self.create_guard_condition(self._on_wake)
         self._at_end.callback(self._forget_guard)
         self._poses = PoseTopics(self, self._complain)
-        self._at_end.callback(self._poses.close_lane)
+        self._at_end.callback(self._poses.lane.close)
         self._poses.configure(self._values)
         self._reader = DescriptionReader(self._trigger)
         self._at_end.callback(self._reader.close)
@@ -108,8 +109,14 @@ class KinematicsNode(LifecycleNodeMixin, Node):
     @property
     def subscriptions(self) -> Iterator[Subscription]:
         """Those that the node's executor takes: all but those of the lane."""
-        taken = self._poses.lane_subscriptions if self._poses is not None else ()
+        taken = self._poses.lane.subscriptions if self._poses is not None else ()
         return (subscription for subscription in super().subscriptions if subscription not in taken)
+
+    @property
+    def waitables(self) -> Iterator[Waitable]:
+        """Those that the node's executor takes, as above."""
+        taken = self._poses.lane.waitables if self._poses is not None else ()
+        return (waitable for waitable in super().waitables if waitable not in taken)
 
     def destroy_node(self) -> None:
         """Stop the threads, without waiting for what they are at, then the rest."""

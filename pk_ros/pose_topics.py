@@ -43,29 +43,24 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, relia
 
 
 class PoseTopics:
-    """Takes joint_states and their like, and publishes poses, while it is open and has a model."""
+    """Takes joint_states and their like, and publishes poses, while it is open and has a model.
+
+    Attributes:
+        lane: what the node's own executor has to leave alone; to be closed before the node is destroyed.
+    """
 
     def __init__(self, node: Node, complain: Callable[[str], None]) -> None:
         self._node, self._complain = node, complain
         self._lock = threading.RLock()
-        self._lane = FastLane(node.context, complain)
+        self.lane = FastLane(node.context, complain)
         self._reader = JointStateReader()
         self._tracker: PoseTracker | None = None
         self._settings = TrackerSettings()
         self._qos = QoSProfile(depth=1)
         self._is_open = False
-        self._subscriptions: list[Subscription] = []
+        self._subscriptions: dict[str, Subscription] = {}
         self._publishers: dict[str, Publisher] = {}
         self.reset()
-
-    @property
-    def lane_subscriptions(self) -> list[Subscription]:
-        """Those that the node's own executor has to leave alone."""
-        return self._lane.subscriptions
-
-    def close_lane(self) -> None:
-        """End the thread; nothing is taken any more."""
-        self._lane.close()
 
     def reset(self) -> None:
         """Forget what was heard of the joints, and what was counted."""
@@ -106,8 +101,9 @@ class PoseTopics:
                     self._publish_fixed()
         if qos != self._qos:
             self._qos = qos
-            if self._is_open:
-                self._subscribe()
+            for topic in tuple(self._subscriptions):
+                self._unsubscribe(topic)
+            self._subscribe()
 
     def serve(self, model: ServedModel | None) -> None:
         """Follow another robot from the next message on, of which nothing is known yet; None: no robot."""
@@ -116,8 +112,7 @@ class PoseTopics:
             self._last_message, self._last_problem = None, ""
             if self._is_open:
                 self._publish_fixed()
-        if self._is_open:
-            self._subscribe()
+        self._subscribe()
 
     def open(self) -> None:
         """Subscribe and publish."""
@@ -130,7 +125,7 @@ class PoseTopics:
     def close(self) -> None:
         """Neither subscribe nor publish; what was latched is gone."""
         self._is_open = False
-        self._unsubscribe()
+        self._subscribe()
         with self._lock:
             for publisher in self._publishers.values():
                 self._node.destroy_publisher(publisher)
@@ -182,26 +177,29 @@ class PoseTopics:
     # --- in -----------------------------------------------------------------------------------------------------------
 
     def _subscribe(self) -> None:
-        """Subscribe to what moves this robot, anew."""
-        self._unsubscribe()
-        wanted: list[tuple[Any, str, Callable[[Any], None]]] = [(JointState, "joint_states", self._on_joint_states)]
+        """Subscribe to what moves this robot, and no longer to what does not; what stays misses no message."""
         model = self._tracker.model if self._tracker is not None else None
-        if model is not None and model.multi_dof_joints():
-            wanted.append((MultiDOFJointState, "multi_dof_joint_states", self._on_multi_dof))
-        if model is not None and model.root_joints():
-            wanted.append((PoseStamped, "root_pose", self._on_root_pose))
+        wanted: dict[str, tuple[Any, Callable[[Any], None]]] = {}
+        if self._is_open:
+            wanted["joint_states"] = (JointState, self._on_joint_states)
+        if self._is_open and model is not None and model.multi_dof_joints():
+            wanted["multi_dof_joint_states"] = (MultiDOFJointState, self._on_multi_dof)
+        if self._is_open and model is not None and model.root_joints():
+            wanted["root_pose"] = (PoseStamped, self._on_root_pose)
             if Odometry is not None:
-                wanted.append((Odometry, "odom", self._on_odometry))
-        for kind, topic, callback in wanted:
+                wanted["odom"] = (Odometry, self._on_odometry)
+        for topic in set(self._subscriptions) - set(wanted):
+            self._unsubscribe(topic)
+        for topic in set(wanted) - set(self._subscriptions):
+            kind, callback = wanted[topic]
             subscription = self._node.create_subscription(kind, topic, callback, self._qos, raw=kind is JointState)
-            self._lane.add(subscription)
-            self._subscriptions.append(subscription)
+            self.lane.add(subscription)
+            self._subscriptions[topic] = subscription
 
-    def _unsubscribe(self) -> None:
-        for subscription in self._subscriptions:
-            self._lane.remove(subscription)
-            self._node.destroy_subscription(subscription)
-        self._subscriptions = []
+    def _unsubscribe(self, topic: str) -> None:
+        subscription = self._subscriptions.pop(topic)
+        self.lane.remove(subscription)
+        self._node.destroy_subscription(subscription)
 
     def _on_joint_states(self, raw: bytes) -> None:
         def take(tracker: PoseTracker, now: float) -> Update:
