@@ -24,13 +24,13 @@ os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
 import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
+from pk_ros.msg import LinkPoses
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from pk_ros.fast_lane import FastLane
-from pk_ros.msg import LinkPoses
 
 LIMBS = {"torso": 3, "head": 2, "left_arm": 7, "right_arm": 7, "left_leg": 6, "right_leg": 6}  # 31 joints
 AXES = ("1 0 0", "0 1 0", "0 0 1")
@@ -121,10 +121,8 @@ def main() -> None:
     text, names = humanoid()
     path = Path(tempfile.mkdtemp()) / "humanoid.urdf"
     path.write_text(text)
-    node = subprocess.Popen(
-        [sys.executable, "-m", "pk_ros.node", "--ros-args", "-r", "__ns:=/bench", "-p", f"robot_file:={path}"]
-        + ["-p", f"publish_tf:={str(options.tf).lower()}"]
-    )
+    parameters = ["-p", f"robot_file:={path}", "-p", f"publish_tf:={str(options.tf).lower()}"]
+    node = subprocess.Popen([sys.executable, "-m", "pk_ros.node", "--ros-args", "-r", "__ns:=/bench", *parameters])
     rclpy.init()
     probe = Probe(names, options.rate, int(options.rate * options.seconds))
     executor = SingleThreadedExecutor()

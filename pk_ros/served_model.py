@@ -222,7 +222,7 @@ def warm_up(model: ServedModel) -> None:
 def device_problem(device: str) -> str:
     """Say why a device can't be used here, empty where it can."""
     try:
-        torch.empty(0, dtype=torch.float64, device=device)
+        torch.zeros((), dtype=torch.float64, device=device).item()  # "meta" has no numbers
     except (RuntimeError, AssertionError, TypeError) as error:  # torch raises these for a device that is not there
         return f"device {device!r} can't be used here: {str(error).splitlines()[0]}"
     return ""

@@ -84,7 +84,11 @@ class Program:
 
 
 def kinematics_node(
-    folder: Path, namespace: str, environment: dict[str, str] | None = None, **parameters: str | bool | int | float
+    folder: Path,
+    namespace: str,
+    environment: dict[str, str] | None = None,
+    module: str = "pk_ros.node",
+    **parameters: str | bool | int | float,
 ) -> Program:
     """Start the node in a namespace, as config/kinematics.yaml has it but for `parameters`: `__` stands for a dot."""
     file = folder / f"parameters{next(_numbers)}.yaml"
@@ -95,7 +99,7 @@ def kinematics_node(
     arguments = ["-r", f"__ns:={namespace}", "--params-file", str(defaults)]
     if lines:
         arguments += ["--params-file", str(file)]
-    return Program(log, "pk_ros.node", "--ros-args", *arguments, environment=environment)
+    return Program(log, module, "--ros-args", *arguments, environment=environment)
 
 
 def _yaml(value: str | bool | int | float) -> str:

@@ -52,6 +52,7 @@ def test_every_parameter_is_described_once_and_takes_its_own_default() -> None:
         ("tip", 7, "str"),
         ("publish_rate", -1.0, "publish_rate"),
         ("device", "toaster", "device 'toaster' can't be used here"),
+        ("device", "meta", "device 'meta' can't be used here"),
         ("device", "cuda:999", "device 'cuda:999' can't be used here"),
     ],
 )

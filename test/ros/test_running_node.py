@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed: no ROS here")
 pytest.importorskip("pinocchio", reason="pin is the judge of these tests")
 
-from bench import LATCHED, Bench, Program, kinematics_node
+from bench import LATCHED, REPOSITORY, Bench, Program, kinematics_node
 from geometry_msgs.msg import PoseArray, PoseStamped, Transform
 from lifecycle_msgs.srv import ChangeState, GetState
 from oracle import PANDA, UR5E, Oracle, pose_matrix
@@ -203,6 +204,24 @@ def test_two_nodes_side_by_side_keep_to_their_own(tmp_path: Path, ur5e: Oracle) 
             assert set(message.names) == set(oracle.links)
             assert message.header.frame_id == f"{bench.namespace[1:]}/{oracle.root}"
         assert left.stop(signal.SIGINT) == right.stop(signal.SIGTERM) == 0
+
+
+def test_a_node_without_the_events_executor_does_the_same(tmp_path: Path, ur5e: Oracle) -> None:
+    environment = {
+        "PYTHONPATH": os.pathsep.join([str(REPOSITORY), str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    }
+    node = kinematics_node(tmp_path, "/plain", environment, "node_on_one_thread", robot_file=str(UR5E))
+    with Bench("/plain") as bench, node as program:
+        arrived = bench.collect(LinkPoses, "kinematics/link_poses")
+        joint_states = bench.joint_states()
+        q = ur5e.random(1)[0]
+        message = joint_states.poses_of(arrived, ur5e.joints, q)
+        wanted = ur5e.poses(dict(zip(ur5e.joints, q)))
+        assert np.allclose(pose_matrix(message.poses[-1]), wanted[message.names[-1]], atol=1e-9)
+        bench.latch_description(PANDA.read_text())
+        bench.diagnosis("serving panda")
+        joint_states.poses_of(arrived, Oracle(PANDA).joints, [0.1] * 8)
+        assert program.stop(signal.SIGTERM) == 0, program.output
 
 
 def test_poses_of_a_mobile_robot_follow_its_root_and_time_may_jump_back(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed: no ROS here")
 pytest.importorskip("pinocchio", reason="pin is the judge of these tests")
 
 from bench import REPOSITORY, Bench, Program, kinematics_node
-from oracle import PANDA, Oracle, row_matrix
+from oracle import PANDA, UR5E, Oracle, row_matrix
 
 SOURCE = Path(__file__).parent / "tf2_msgs_package"
 
@@ -75,3 +75,22 @@ def test_moving_joints_go_to_tf_and_fixed_ones_to_tf_static(tmp_path: Path, envi
     for joint in said["static"] + said["moving"]:
         wanted = np.linalg.inv(poses[joint["parent"]]) @ poses[joint["child"]]
         assert np.allclose(row_matrix(joint["row"]), wanted, atol=1e-9), joint["child"]
+
+
+def test_nothing_of_the_last_robot_is_latched_after_a_swap(tmp_path: Path, environment: dict[str, str]) -> None:
+    node = kinematics_node(tmp_path, "/tf_swap", environment, robot_file=str(PANDA), publish_tf=True, frame_prefix="a/")
+    oracle = Oracle(UR5E)
+    with node, Bench("/tf_swap") as bench:
+        bench.diagnosis("serving panda")
+        bench.latch_description(oracle.text)
+        bench.diagnosis("serving ur5e")
+        joint_states = bench.joint_states()
+        with Program(tmp_path / "swapped.json", "tf_listener", environment=environment) as listener:
+            while listener.running:
+                assert node.running, node.output
+                joint_states.send(oracle.joints, [0.1] * 6)
+                bench.spin_for(0.05)
+            assert listener.wait() == 0, listener.output
+    said = json.loads(listener.output.splitlines()[-1])
+    children = {joint["child"] for joint in said["static"] + said["moving"]}
+    assert children == {f"a/{link}" for link in set(oracle.links) - {oracle.root}}
