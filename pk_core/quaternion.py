@@ -110,9 +110,12 @@ def quaternion_angular_distance(q1: Tensor, q2: Tensor) -> Tensor:
 
 
 def half_angle_between(q1: Tensor, q2: Tensor) -> Tensor:
-    """Measure half the angle [rad] between rotations `(*batch, 4)`, as `(*batch, 1)`."""
-    relative = _relative(q1, q2)
-    sin, cos = norm(relative[..., 1:], keepdim=True), relative[..., :1]
+    """Measure half the angle [rad] between rotations `(*batch, 4)`, as `(*batch, 1)`; that of equal ones is zero to the bit."""
+    inverse = quaternion_invert(q1)
+    cos = quaternion_raw_multiply(inverse, q2)[..., :1]
+    nearer = torch.where(cos < 0, -q2, q2)  # q1* q1 is real, so q1* (q2 - q1) has the vector part of q1* q2
+    sin = norm(quaternion_raw_multiply(inverse, nearer - q1)[..., 1:], keepdim=True)
+    cos = torch.where(cos < 0, -cos, cos)
     return arctan2(sin, cos, (sin == 0) & (cos == 0))
 
 

@@ -139,8 +139,10 @@ def turn_matrix(
     letter = axis.upper()
     if letter not in ("X", "Y", "Z"):
         raise ValueError(f"axis must be 'X', 'Y' or 'Z', got {axis!r}")
-    angle = _batched(common_tensors({"angle": angle}, dtype, device)["angle"], 0).unsqueeze(-1)
+    exact = torch.float64 if isinstance(angle, (int, float)) else dtype  # a right angle in numbers comes out right
+    angle = _batched(common_tensors({"angle": angle}, exact, device)["angle"], 0).unsqueeze(-1)
     rotation = axis_rotation(letter, angle * (math.pi / 180.0) if degrees else angle)
+    rotation = rotation.to(dtype) if exact != dtype else rotation
     return homogeneous(rotation, torch.zeros_like(rotation[..., 0]))
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from .. import kinematics
 from ..errors import UnsupportedError
 from ..kinematics import TreeTensors
+from ..kinematics.batched_gradients import pull_back
 from .options import IKStatus
 from .result import IKResult
 from .sensitivity import Rule, Solved, pull, push
@@ -98,7 +99,8 @@ class _Follow(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        return *_Pull.apply(grad, *ctx.saved_tensors, ctx.rule), *(None,) * 6
+        at = ctx.saved_tensors
+        return *pull_back(lambda g: _Pull.apply(g, *at, ctx.rule), grad), *(None,) * 6
 
     @staticmethod
     def jvp(ctx: Any, dT: Tensor | None, dF: Tensor | None, *_: None) -> Tensor:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from . import reference
+from .batched_gradients import pull_back
 from .paths import kernels_on
 from .tensors import TreeTensors
 
@@ -36,8 +37,8 @@ class ForwardKinematics(torch.autograd.Function):
         if grad is None:
             return None, None, None
         if ctx.needs_input_grad[1] or constants.dim() > 2:
-            return *ParameterSweep.apply(q, constants, grad, ctx.tree), None
-        return ReverseSweep.apply(q, constants, grad, ctx.tree), None, None
+            return *pull_back(lambda g: ParameterSweep.apply(q, constants, g, ctx.tree), grad), None
+        return *pull_back(lambda g: (ReverseSweep.apply(q, constants, g, ctx.tree),), grad), None, None
 
     @staticmethod
     def jvp(ctx: Any, dq: Tensor | None, dconstants: Tensor | None, _: None) -> Tensor:
@@ -127,7 +128,7 @@ class Jacobian(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
         q, constants, locations = ctx.saved_tensors
-        grad_q, grad_x, grad_c = JacobianSweep.apply(q, constants, locations, grad, ctx.tree)
+        grad_q, grad_x, grad_c = pull_back(lambda g: JacobianSweep.apply(q, constants, locations, g, ctx.tree), grad)
         return grad_q, grad_c, grad_x, None
 
     jvp = _Defined.jvp

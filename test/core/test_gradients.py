@@ -165,3 +165,19 @@ def test_autocast_does_not_touch_the_poses():
         got = arm.forward_kinematics_tensor(q)
     assert got.dtype == torch.float32
     assert torch.equal(got, arm.forward_kinematics_tensor(q))
+
+
+@pytest.mark.parametrize("vectorize", [False, True])
+def test_batched_gradients_of_autograd_are_those_of_the_definition(vectorize):
+    """`vectorize` and `is_grads_batched` hand the backward another kind of batched tensor than torch.func does."""
+    arm = panda()
+    q = arm.random(3)
+    for f in (lambda q: arm.forward_kinematics(q).get_matrix(), arm.jacobian):
+        got = torch.autograd.functional.jacobian(f, q, vectorize=vectorize)
+        torch.testing.assert_close(got, torch.func.jacrev(f)(q), rtol=1e-9, atol=1e-9)
+    offset = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    pose = arm.with_parameters(offsets={"panda_joint3": offset}).forward_kinematics(q).get_matrix()
+    basis = torch.eye(pose.numel(), dtype=torch.float64).view(-1, *pose.shape)
+    (got,) = torch.autograd.grad(pose, offset, basis, is_grads_batched=True, retain_graph=True)
+    expected = [torch.autograd.grad(pose, offset, row, retain_graph=True)[0] for row in basis]
+    torch.testing.assert_close(got, torch.stack(expected), rtol=1e-9, atol=1e-9)

@@ -389,3 +389,14 @@ def test_a_float32_chain_gives_the_gradients_of_a_float64_one():
         solve_ik(arm, x, seeds=q.to(arm.dtype)).solutions.sum().backward()
         grads.append(x.grad)
     torch.testing.assert_close(*grads, rtol=1e-3, atol=1e-3)
+
+
+def test_batched_gradients_of_autograd_give_the_same():
+    arm = ARMS["ur5e"]
+    q, T = inner(arm, 2)
+
+    def solve(T):
+        return solve_ik(arm, T, seeds=q).best()
+
+    row, whole = (torch.autograd.functional.jacobian(solve, T, vectorize=v) for v in (False, True))
+    torch.testing.assert_close(whole, row, rtol=1e-9, atol=1e-9)

@@ -313,3 +313,9 @@ def test_the_extrapolated_arccosine_continues_by_its_tangents() -> None:
     for bound in (1.0, (-1.0, 0.5), (0.5, 0.4)):
         with pytest.raises(ValueError, match="bound must have"):
             so3.acos_linear_extrapolation(x, bound)
+
+
+def test_the_distance_of_a_rotation_to_itself_is_zero_to_the_bit():
+    q = quaternion.random_quaternions(100)
+    assert (quaternion.quaternion_angular_distance(q, q) == 0).all()
+    assert (quaternion.quaternion_angular_distance(q, -q) == 0).all()

@@ -325,3 +325,9 @@ def test_transforms_work_inside_vmap() -> None:
     mapped = torch.func.vmap(lambda m, p: Transform3d(matrix=m).translate(1, 2, 3).inverse().transform_points(p))
     expected = Transform3d(matrix=matrices).translate(1, 2, 3).inverse().transform_points(points)
     torch.testing.assert_close(mapped(matrices, points), expected)
+
+
+def test_a_right_angle_in_numbers_turns_exactly():
+    turned = Transform3d().rotate_axis_angle(90.0, axis="Z").get_matrix()[0, :2, :2]
+    assert turned.dtype == torch.float32
+    torch.testing.assert_close(turned, torch.tensor([[0.0, -1.0], [1.0, 0.0]]), rtol=0, atol=1e-15)
