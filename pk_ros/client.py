@@ -27,15 +27,23 @@ from rclpy.client import Client
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.qos import qos_profile_services_default
+from rclpy.qos import QoSProfile
+from rclpy.task import Future
 
 from .conversions import array_from_field, float64_field
-from .solutions import IKSolutions, pose_rows, read_solutions
+from .solutions import IKSolutions, number_between, pose_rows, read_solutions, whole_number
 from .srv import ComputeFK, SolveIK
 
 _RESTART_TAKES = 1.0  # [s] at least: a node imports torch
 _FIRST_PATIENCE = 0.5  # [s]
-
+_FIRST_PROBE, _LAST_PROBE = 0.5, 2.0  # [s] between empty requests: from the first pause to the longest
+_MATCHING = (
+    0.1  # [s] that a node may know a client's requests but not yet where its answers go; it stops for such a client
+)
+_MOST_PROBES = 4  # waited for at a time
+_LONGEST = 1e9  # [s]
+# every client of a service hears every answer: of more than it keeps, before it looks, its own may be lost
+_QOS = QoSProfile(depth=1000)
 _numbers = itertools.count()
 
 
@@ -72,7 +80,7 @@ class KinematicsClient:
             timeout: longest wait for the service, and again for an answer [s].
             context: of rclpy; None for the default one, which must have been initialised.
         """
-        self._timeout = timeout
+        self._timeout = number_between("timeout", timeout, 0.0, _LONGEST)
         self._context = context or rclpy.get_default_context()
         self._node = Node(
             f"kinematics_client_{os.getpid()}_{next(_numbers)}",
@@ -85,6 +93,7 @@ class KinematicsClient:
         self._executor.add_node(self._node)
         self._lock = threading.Lock()
         self._answered: dict[str, float] = {}  # service name: when it answered last [s]
+        self._server: dict[str, int] = {}  # service name: the number of the node that answered last
         prefix = "/" + node_name.strip("/")
         self._solve_ik = self._connect(SolveIK, f"{prefix}/solve_ik")
         self._compute_fk = self._connect(ComputeFK, f"{prefix}/compute_fk")
@@ -121,8 +130,11 @@ class KinematicsClient:
             position_tolerance, rotation_tolerance, solve_timeout: [m], [rad], [s]; 0: the node's defaults.
             timeout: longest wait [s]; None: the client's, and on top `solve_timeout` and a millisecond for each target.
 
+        A node that is killed and restarted meanwhile is asked again.
+
         Raises:
             ServiceUnavailable, ServiceTimeout, RequestRefused. Targets without a solution raise nothing: see `solved`.
+            ValueError: targets of another shape, or an argument out of its range.
         """
         request = SolveIK.Request(tip_link=tip_link, base_link=base_link)
         request.header.frame_id = frame_id
@@ -133,9 +145,11 @@ class KinematicsClient:
         request.weights = float64_field(np.asarray(weights, dtype=np.float64))
         request.locked_joints = list(locked_joints)
         request.preference = SolveIK.Request.NEAREST if nearest else SolveIK.Request.ANY
-        request.position_tolerance, request.rotation_tolerance = float(position_tolerance), float(rotation_tolerance)
-        request.num_solutions, request.random_seed = num_solutions, random_seed
-        nanoseconds = round(solve_timeout * 1e9)
+        request.position_tolerance = number_between("position_tolerance", position_tolerance, 0.0, math.inf)
+        request.rotation_tolerance = number_between("rotation_tolerance", rotation_tolerance, 0.0, math.inf)
+        request.num_solutions = whole_number("num_solutions", num_solutions, 0, 2**32 - 1)
+        request.random_seed = whole_number("random_seed", random_seed, 0, 2**64 - 1)
+        nanoseconds = round(number_between("solve_timeout", solve_timeout, 0.0, 2**31 - 1) * 1e9)
         request.timeout.sec, request.timeout.nanosec = nanoseconds // 10**9, nanoseconds % 10**9
         patience = self._timeout + solve_timeout + 1e-3 * len(rows) if timeout is None else timeout
         return read_solutions(self._call(self._solve_ik, request, patience), num_solutions)
@@ -168,7 +182,7 @@ class KinematicsClient:
 
     def wait_until_ready(self, timeout: float | None = None) -> None:
         """Wait until both services are there and answer; raises ServiceUnavailable, ServiceTimeout."""
-        timeout = self._timeout if timeout is None else timeout
+        timeout = self._timeout if timeout is None else number_between("timeout", timeout, 0.0, _LONGEST)
         for client in (self._solve_ik, self._compute_fk):
             with self._lock:
                 self._wait_for(client, timeout)
@@ -186,13 +200,14 @@ class KinematicsClient:
         self.close()
 
     def _connect(self, service_type: Any, name: str) -> Client:
-        return self._node.create_client(service_type, name, qos_profile=qos_profile_services_default)
+        return self._node.create_client(service_type, name, qos_profile=_QOS)
 
     def _call(self, client: Client, request: Any, timeout: float) -> Any:
+        number_between("timeout", timeout, 0.0, _LONGEST)
         with self._lock:
             self._wait_for(client, timeout)
             self._shake_hands(client, timeout)
-            response = self._ask(client, request, timeout)
+            response = self._insist(client, request, timeout)
         if response is None:
             raise ServiceTimeout(f"{client.srv_name} did not answer in {timeout:g} s")
         if response.error_code not in (SolveIK.Response.SUCCESS, SolveIK.Response.NO_IK_SOLUTION):
@@ -213,17 +228,53 @@ class KinematicsClient:
             if time.monotonic() >= deadline:
                 raise ServiceTimeout(f"{client.srv_name} did not answer in {timeout:g} s")
 
+    def _insist(self, client: Client, request: Any, timeout: float) -> Any | None:
+        """Send a request, and again if the node has restarted since; give the response, None where none comes in time [s].
+
+        The graph shows for many seconds a node that was killed. So an empty request now and then asks who is there: a
+        node answers it at once, whatever else it does, and one that has restarted answers with another number.
+        """
+        server, deadline, pause = self._server[client.srv_name], time.monotonic() + timeout, _FIRST_PROBE
+        asked, probes = [client.call_async(request)], []
+        try:
+            while time.monotonic() < deadline:
+                self._spin_until_any(asked, min(deadline, time.monotonic() + pause))
+                pause = min(2.0 * pause, _LAST_PROBE)
+                if answers := [future.result() for future in asked if future.done()]:
+                    return self._note(client, answers[0])
+                for present in {probe.result().server for probe in probes if probe.done()} - {server}:
+                    server = present
+                    asked.append(client.call_async(request))
+                for probe in probes[:-_MOST_PROBES]:
+                    client.remove_pending_request(probe)
+                probes = [probe for probe in probes[-_MOST_PROBES:] if not probe.done()]
+                probes.append(client.call_async(client.srv_type.Request()))
+        finally:  # else answers that never come are waited for until the end
+            for future in asked + probes:
+                client.remove_pending_request(future)
+        return None
+
+    def _spin_until_any(self, futures: list[Future], deadline: float) -> None:
+        while not any(future.done() for future in futures) and (left := deadline - time.monotonic()) > 0.0:
+            self._executor.spin_once(timeout_sec=left)
+
+    def _note(self, client: Client, response: Any) -> Any:
+        """Remember who answered, and when; give the response."""
+        self._answered[client.srv_name], self._server[client.srv_name] = time.monotonic(), response.server
+        return response
+
     def _ask(self, client: Client, request: Any, timeout: float) -> Any | None:
         """Send a request and give its response, None where none comes in time [s]."""
         future = client.call_async(request)
-        self._executor.spin_until_future_complete(future, timeout_sec=max(0.0, timeout))
+        self._spin_until_any([future], time.monotonic() + timeout)
         if not future.done():
-            client.remove_pending_request(future)  # else an answer that never comes is waited for until the end
+            client.remove_pending_request(future)
             return None
-        self._answered[client.srv_name] = time.monotonic()
-        return future.result()
+        return self._note(client, future.result())
 
     def _wait_for(self, client: Client, timeout: float) -> None:
+        if client.service_is_ready():
+            return
         deadline = time.monotonic() + timeout
         while not client.service_is_ready():
             if time.monotonic() > deadline:
@@ -232,3 +283,4 @@ class KinematicsClient:
                     "a robot_description? It says on /diagnostics what it waits for"
                 )
             time.sleep(0.01)
+        time.sleep(_MATCHING)

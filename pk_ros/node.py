@@ -3,19 +3,18 @@
 The thin shell: what is decided is decided in modules that know no rclpy.
 
 Threads: the executor's one thread takes every message but joint_states and their like, which `_poses` takes and answers on
-its own; `_reader` reads descriptions and compiles kernels; `_solvers` answer requests, so that a large one neither delays
-joint_states nor the small one behind it. They hand back through a guard condition, which wakes the executor.
+its own; `_reader` reads descriptions and compiles kernels; the threads of `_server` answer requests, so that a large one neither
+delays joint_states nor the small one behind it. They hand back through a guard condition, which wakes the executor.
 """
 
 from __future__ import annotations
 
-from .running import leave_on_signals, run
+from .running import leave, leave_on_signals, run
 
 if __name__ == "__main__":
     leave_on_signals()  # until run() takes over: the imports below take seconds
 
 import functools
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +33,6 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.lifecycle import LifecycleNodeMixin, LifecycleState, TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
-from rclpy.service import Service
 from rclpy.subscription import Subscription
 from rclpy.task import Future
 from rclpy.waitable import Waitable
@@ -48,9 +46,9 @@ from .messages import descriptor, diagnostic_array, model_message
 from .msg import Model
 from .parameters import PARAMETERS, find_problems
 from .pose_topics import LATCHED, PoseTopics
+from .requests import ErrorCode, Settings
 from .served_model import ServedModel, warm_up
-from .services import Defaults, ErrorCode, answer_fk, answer_ik, fill_fk_response, fill_ik_response
-from .srv import ComputeFK, SolveIK
+from .serving import KinematicsServer
 from .statistics import Durations
 
 _ANSWERED = (ErrorCode.SUCCESS, ErrorCode.NO_IK_SOLUTION)
@@ -93,10 +91,12 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         self._poses.configure(self._values)
         self._reader = DescriptionReader(self._trigger)
         self._at_end.callback(self._reader.close)
-        self._solvers = ThreadPoolExecutor(2, "pk_solver")
-        self._at_end.callback(self._solvers.shutdown, wait=False, cancel_futures=True)
-        self._service_group = ReentrantCallbackGroup()
-        self._offered: list[Service] = []
+        self._server = KinematicsServer(
+            self, self._values, view=self._view, settings=self._settings, wake=self._trigger, count=self._count
+        )
+        self._at_end.callback(self._server.close)
+        self._warmer = ThreadPoolExecutor(1, "pk_warm_up")
+        self._at_end.callback(self._warmer.shutdown, wait=False, cancel_futures=True)
         self._connect()
         if self._values["managed"]:
             self._facts.state = "unconfigured"
@@ -129,7 +129,7 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         self._models = self.create_publisher(Model, "~/model", LATCHED)
         self.create_subscription(String, "robot_description", self._on_description, LATCHED)
         self.create_service(Trigger, "~/reset", self._on_reset)
-        self.create_service(Trigger, "~/warmup", self._on_warmup, callback_group=self._service_group)
+        self.create_service(Trigger, "~/warmup", self._on_warmup, callback_group=ReentrantCallbackGroup())
         self.create_timer(1.0, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME))
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = self.get_clock().create_jump_callback(back, post_callback=lambda _: self._poses.forget_time())
@@ -138,12 +138,12 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         self._serving = True
         self._poses.open()
         if self._model is not None:
-            self._offer_services()
+            self._server.offer()
 
     def _end_serving(self) -> None:
         self._serving = False
         self._poses.close()
-        self._withdraw_services()
+        self._server.withdraw()
 
     # --- lifecycle, where `managed` is set ----------------------------------------------------------------------------
 
@@ -279,7 +279,7 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         self._facts.source, self._facts.refused, self._facts.device = description.source, "", description.device
         self._note_what_does_not_fit()
         if self._serving:
-            self._offer_services()
+            self._server.offer()
         self.get_logger().info(f"serving {model.robot!r}, description from {description.source}")
 
     def _note_what_does_not_fit(self) -> None:
@@ -288,51 +288,18 @@ class KinematicsNode(LifecycleNodeMixin, Node):
 
     # --- services -----------------------------------------------------------------------------------------------------
 
-    def _offer_services(self) -> None:
-        if not self._offered:
-            group = self._service_group
-            self._offered = [
-                self.create_service(SolveIK, "~/solve_ik", self._on_solve_ik, callback_group=group),
-                self.create_service(ComputeFK, "~/compute_fk", self._on_compute_fk, callback_group=group),
-            ]
-
-    def _withdraw_services(self) -> None:
-        for service in self._offered:
-            self.destroy_service(service)
-        self._offered = []
-
     def _view(self) -> tuple[ServedModel, JointSnapshot]:
         return self._model, self._poses.snapshot()
 
-    async def _on_solve_ik(self, request: SolveIK.Request, response: SolveIK.Response) -> SolveIK.Response:
-        arrived = time.monotonic()
-        defaults = Defaults(
+    def _settings(self) -> Settings:
+        return Settings(
             tip=self._value("tip"),
             position_tolerance=self._value("ik.position_tolerance"),
             rotation_tolerance=self._value("ik.rotation_tolerance"),
             timeout=self._value("ik.timeout"),
             timeout_per_target=self._value("ik.timeout_per_target"),
+            max_targets=self._value("requests.max_targets"),
         )
-        answer = await self._off_thread(answer_ik, *self._view(), request, defaults, arrived)
-        self._count(answer.error_code, time.monotonic() - arrived)
-        return fill_ik_response(response, answer)
-
-    async def _on_compute_fk(self, request: ComputeFK.Request, response: ComputeFK.Response) -> ComputeFK.Response:
-        arrived = time.monotonic()
-        answer = await self._off_thread(answer_fk, *self._view(), request)
-        self._count(answer.error_code, time.monotonic() - arrived)
-        return fill_fk_response(response, answer)
-
-    def _off_thread(self, function: Callable[..., Any], *args: Any) -> Future:
-        """Call a function, which must not raise, on a solver thread; await what this gives for its result."""
-        future: Future = Future()
-
-        def work() -> None:
-            future.set_result(function(*args))
-            self._trigger()  # the executor looks at waiting coroutines when it wakes
-
-        self._solvers.submit(work)
-        return future
 
     def _count(self, code: ErrorCode, elapsed: float) -> None:
         self._facts.requests += 1
@@ -355,10 +322,21 @@ class KinematicsNode(LifecycleNodeMixin, Node):
             response.message = "there is no robot yet"
             return response
         started = time.monotonic()
-        problem = await self._off_thread(_warm_up_problem, self._model)
-        response.success = not problem
-        response.message = problem or f"warm after {time.monotonic() - started:.3f} s"
+        problem: Future = Future()
+        self._warmer.submit(self._warm_up, self._model, problem)
+        await problem
+        response.success = not problem.result()
+        response.message = problem.result() or f"warm after {time.monotonic() - started:.3f} s"
         return response
+
+    def _warm_up(self, model: ServedModel, problem: Future) -> None:
+        try:
+            warm_up(model)
+        except Exception as error:  # the caller shall hear of it, whatever it is
+            problem.set_result(f"{type(error).__name__}: {error}")
+        else:
+            problem.set_result("")
+        self._trigger()  # the executor looks at waiting coroutines when it wakes
 
     # --- what it says of itself ---------------------------------------------------------------------------------------
 
@@ -366,6 +344,7 @@ class KinematicsNode(LifecycleNodeMixin, Node):
     def _report(self) -> None:
         self._poses.tell(self._facts)
         self._facts.loading = self._reader.busy
+        self._facts.waiting = self._server.waiting
         self._facts.request_times = self._request_times.percentiles(50, 95, 99)
         now = time.monotonic()
         diagnosis = diagnose(self._facts, now)
@@ -386,18 +365,10 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         self.get_logger().warning(abridged(problem), throttle_duration_sec=_COMPLAIN_EVERY)
 
 
-def _warm_up_problem(model: ServedModel) -> str:
-    try:
-        warm_up(model)
-    except Exception as error:  # the caller shall hear of it, whatever it is
-        return f"{type(error).__name__}: {error}"
-    return ""
-
-
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node as a program; return the exit code."""
     return run(KinematicsNode, args)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

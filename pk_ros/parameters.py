@@ -145,6 +145,28 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Time [s] that each target of a request adds to ik.timeout.",
         range=(0.0, 3600.0),
     ),
+    Parameter(
+        "listen_to_tf",
+        False,
+        "Take the frames of /tf and /tf_static too as frame_id of requests, where tf2_msgs is installed; the latest transform "
+        "counts. It costs time for each message of /tf.",
+        read_only=True,
+    ),
+    Parameter(
+        "requests.max_targets",
+        100_000,
+        "The most targets, or configurations, of one request; ten times as many solutions, or poses, are answered at most.",
+        range=(1, 10_000_000),
+        read_only=True,
+    ),
+    Parameter(
+        "requests.max_waiting",
+        1000,
+        "The most requests that wait for their answer; further ones are refused, as are those that would bring all that "
+        "wait over ten times requests.max_targets.",
+        range=(1, 100_000),
+        read_only=True,
+    ),
 )
 
 

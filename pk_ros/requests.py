@@ -19,7 +19,8 @@ from .conversions import array_from_field, array_from_tensor, rows_from_poses, s
 from .joint_states import JointSnapshot
 from .served_model import ServedModel
 
-_MOST_SOLUTIONS = 1000  # of one target; more is a slip, and its arrays would fill the memory
+_MOST_SOLUTIONS = 1000  # of one target; more is a slip
+_RESULTS_A_TARGET = 10  # on average: bounds the memory of an answer
 
 
 class ErrorCode(IntEnum):
@@ -28,6 +29,7 @@ class ErrorCode(IntEnum):
     SUCCESS = 1
     FAILURE = 99999
     TIMED_OUT = -6
+    PREEMPTED = -7
     INVALID_GROUP_NAME = -15
     INVALID_GOAL_CONSTRAINTS = -16
     INVALID_ROBOT_STATE = -17
@@ -46,14 +48,50 @@ class Refusal(Exception):
 
 
 @dataclass(frozen=True)
-class Defaults:
-    """What fields of a request that are left empty or zero mean: the node's parameters of the same names."""
+class Settings:
+    """The node's parameters that requests depend on: what fields left empty or zero mean, and the most that is taken."""
 
     tip: str = ""
     position_tolerance: float = 1e-4
     rotation_tolerance: float = 1e-3
     timeout: float = 5.0
     timeout_per_target: float = 1e-3
+    max_targets: int = 100_000
+
+    @property
+    def max_results(self) -> int:
+        """The most solutions, or poses, of one answer."""
+        return _RESULTS_A_TARGET * self.max_targets
+
+
+def count_targets(request: Any, settings: Settings) -> int:
+    """Count the targets of a request, and refuse too many before any work is done for them."""
+    n = len(request.targets) or len(request.target_array) // 7
+    if n > settings.max_targets:
+        raise Refusal(
+            ErrorCode.INVALID_GOAL_CONSTRAINTS,
+            f"{n} targets are more than the {settings.max_targets} of one request (parameter requests.max_targets)",
+        )
+    if n * max(1, request.num_solutions) > settings.max_results:
+        raise Refusal(
+            ErrorCode.INVALID_GOAL_CONSTRAINTS,
+            f"{n} targets with num_solutions {request.num_solutions} are more than {settings.max_results} solutions, the "
+            "most of one request (ten times the parameter requests.max_targets)",
+        )
+    return n
+
+
+def count_configurations(model: ServedModel, request: Any, settings: Settings) -> int:
+    """Count the configurations of a ComputeFK request, and refuse too many."""
+    n = len(request.positions) // max(1, len(request.joint_names) or len(model.columns))
+    n_links = len(request.links) or model.n_links
+    if n > settings.max_targets or n * n_links > settings.max_results:
+        raise Refusal(
+            ErrorCode.INVALID_ROBOT_STATE,
+            f"{n} configurations of {n_links} links are too many: at most {settings.max_targets} configurations (parameter "
+            f"requests.max_targets) and {settings.max_results} poses (ten times as many)",
+        )
+    return n
 
 
 def read_targets(request: Any) -> np.ndarray:
@@ -111,9 +149,14 @@ def _mid_range(serial: pk.SerialChain) -> np.ndarray:
     return middle
 
 
-def read_options(request: Any, defaults: Defaults, names: tuple[str, ...], n_targets: int) -> pk.IKOptions:
-    """Read what the request asks of the solver; options it leaves alone are left alone here too."""
-    default_timeout = defaults.timeout + n_targets * defaults.timeout_per_target
+def read_timeout(request: Any, settings: Settings, n_targets: int) -> float:
+    """Read how long the whole request may take [s]."""
+    default = settings.timeout + n_targets * settings.timeout_per_target
+    return _positive("timeout", seconds(request.timeout), default)
+
+
+def read_options(request: Any, settings: Settings, names: tuple[str, ...]) -> pk.IKOptions:
+    """Read what the request asks of the solver, but for its timeout; options it leaves alone are left alone here too."""
     chosen: dict[str, Any] = {}
     if len(request.weights):
         chosen["weights"] = _weights(array_from_field(request.weights))
@@ -127,9 +170,8 @@ def read_options(request: Any, defaults: Defaults, names: tuple[str, ...], n_tar
     if request.preference == 1:
         chosen["prefer"] = "nearest"
     return pk.IKOptions(
-        position_tolerance=_positive("position_tolerance", request.position_tolerance, defaults.position_tolerance),
-        rotation_tolerance=_positive("rotation_tolerance", request.rotation_tolerance, defaults.rotation_tolerance),
-        timeout=_positive("timeout", seconds(request.timeout), default_timeout),
+        position_tolerance=_positive("position_tolerance", request.position_tolerance, settings.position_tolerance),
+        rotation_tolerance=_positive("rotation_tolerance", request.rotation_tolerance, settings.rotation_tolerance),
         random_seed=int(request.random_seed),
         **chosen,
     )
@@ -176,15 +218,15 @@ def read_configurations(
     return q
 
 
-def read_frame(model: ServedModel, frame_id: str) -> str:
-    """Check a header's frame; empty means the root. The leading slash of old ROS is forgiven."""
-    name = frame_id.removeprefix("/")
-    return _known(name, model.frame_names, "header.frame_id", ErrorCode.FRAME_TRANSFORM_FAILURE) if name else model.root
+def unknown_frame(model: ServedModel, name: str, more: str) -> Refusal:
+    """Refuse a header's frame."""
+    reason = str(pk.UnknownLink("link", abridged(name), model.frame_names, "header.frame_id"))
+    return Refusal(ErrorCode.FRAME_TRANSFORM_FAILURE, "; ".join(filter(None, [reason, more])))
 
 
 def _known(name: str, valid: Sequence[str] | dict[str, int], what: str, code: ErrorCode) -> str:
     if name not in valid:
-        raise Refusal(code, str(pk.UnknownLink("link", _abridged(name), valid, what)))
+        raise Refusal(code, str(pk.UnknownLink("link", abridged(name), valid, what)))
     return name
 
 
@@ -192,7 +234,7 @@ def _distinct_columns(names: Sequence[str], valid: tuple[str, ...], what: str, c
     columns = {name: column for column, name in enumerate(valid)}
     for name in names:
         if name not in columns:
-            raise Refusal(code, str(pk.UnknownJoint("joint", _abridged(name), valid, what)))
+            raise Refusal(code, str(pk.UnknownJoint("joint", abridged(name), valid, what)))
     if len(set(names)) != len(names):
         raise Refusal(code, f"{what} names a joint twice")
     return [columns[name] for name in names]
@@ -206,5 +248,6 @@ def _positive(what: str, value: float, default: float) -> float:
     return value
 
 
-def _abridged(name: str) -> str:
-    return name if len(name) <= 100 else f"{name[:100]}..."
+def abridged(text: str, most: int = 100) -> str:
+    """Cut a text that a stranger chose to a length that a message bears."""
+    return text if len(text) <= most else f"{text[:most]}..."

@@ -44,6 +44,20 @@ class IKSolutions:
         return self.status[:, 0] == _CONVERGED
 
 
+def whole_number(name: str, value: int, least: int, most: int) -> int:
+    """Check an argument; raises ValueError."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
+        raise ValueError(f"{name} must be a whole number from {least} to {most}, not {value!r}")
+    return int(value)
+
+
+def number_between(name: str, value: float, least: float, most: float) -> float:
+    """Check an argument, which NaN never is; raises ValueError."""
+    if not isinstance(value, (int, float, np.number)) or not least <= value <= most:
+        raise ValueError(f"{name} must be a number from {least:g} to {most:g}, not {value!r}")
+    return float(value)
+
+
 def pose_rows(targets: npt.ArrayLike) -> np.ndarray:
     """Bring targets to (N, 7), from rows or transforms, one or many."""
     given = np.asarray(targets, dtype=np.float64)

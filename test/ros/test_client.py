@@ -123,6 +123,31 @@ def test_targets_of_another_shape_are_refused_here(client: KinematicsClient, sha
         client.solve_ik(TIP, np.zeros(shape))
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("num_solutions", -1),
+        ("num_solutions", 2**32),
+        ("num_solutions", 1.5),
+        ("random_seed", -1),
+        ("random_seed", 2**64),
+        ("solve_timeout", -1.0),
+        ("solve_timeout", float("nan")),
+        ("solve_timeout", 1e10),
+        ("timeout", -1.0),
+        ("timeout", float("nan")),
+        ("timeout", float("inf")),
+        ("position_tolerance", -1.0),
+        ("rotation_tolerance", float("nan")),
+    ],
+)
+def test_an_argument_out_of_its_range_is_refused_here_by_its_name(
+    client: KinematicsClient, name: str, value: float
+) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be a"):
+        client.solve_ik(TIP, np.eye(4), **{name: value})
+
+
 def test_forward_kinematics_comes_as_an_array(client: KinematicsClient, oracle: Oracle) -> None:
     q = oracle.random(4)
     poses = client.compute_fk(q, [TIP, "panda_link3"], joint_names=oracle.joints)
@@ -135,9 +160,7 @@ def test_forward_kinematics_comes_as_an_array(client: KinematicsClient, oracle: 
         client.compute_fk(q, [])
 
 
-def test_a_call_inside_a_callback_of_another_node_does_not_deadlock(
-    panda_bench: Bench, targets: np.ndarray
-) -> None:
+def test_a_call_inside_a_callback_of_another_node_does_not_deadlock(panda_bench: Bench, targets: np.ndarray) -> None:
     with KinematicsClient("/panda/kinematics", context=panda_bench.context) as client:
         answers: list[object] = []
         panda_bench.node.create_subscription(Empty, "plan", lambda _: answers.append(client.solve_ik(TIP, targets)), 1)

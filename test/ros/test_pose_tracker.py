@@ -29,7 +29,9 @@ def panda() -> ServedModel:
     return read_model(PANDA.read_text())
 
 
-def state(names: tuple[str, ...], position: list[float], stamp: int = 0, velocity: tuple[float, ...] = ()) -> JointStateView:
+def state(
+    names: tuple[str, ...], position: list[float], stamp: int = 0, velocity: tuple[float, ...] = ()
+) -> JointStateView:
     return JointStateView(stamp, names, np.array(position), np.array(velocity))
 
 

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 pytest.importorskip("pinocchio", reason="pin is the judge of these tests")
 
 from oracle import PANDA, UR5E, Oracle, errors, matrix_row, row_matrix
 
+import pk_core as pk
+from pk_ros.answers import FKAnswer, IKAnswer, fill_fk_response, fill_ik_response
+from pk_ros.conversions import wxyz_rows
+from pk_ros.fk_job import FKJob
+from pk_ros.ik_job import IKJob
 from pk_ros.joint_states import JointSnapshot, JointTable
+from pk_ros.requests import ErrorCode, Settings
 from pk_ros.served_model import ServedModel, read_model, warm_up
-from pk_ros.services import (
-    Defaults,
-    ErrorCode,
-    IKAnswer,
-    answer_fk,
-    answer_ik,
-    fill_fk_response,
-    fill_ik_response,
-)
 from pk_ros.solutions import pose_rows
 
 TIP = "panda_hand"
@@ -98,8 +97,31 @@ def rows(Ts: np.ndarray) -> list[float]:
     return np.array([matrix_row(T) for T in Ts]).ravel().tolist()
 
 
-def solve(model: ServedModel, joints: JointSnapshot, defaults: Defaults | None = None, **fields: Any) -> IKAnswer:
-    return answer_ik(model, joints, ik_request(**fields), defaults or Defaults(), arrived=0.0, now=lambda: 0.0)
+def answer_ik(
+    model: ServedModel,
+    joints: JointSnapshot,
+    request: SimpleNamespace,
+    settings: Settings | None = None,
+    arrived: float = 0.0,
+    now: Callable[[], float] = lambda: 0.0,
+) -> IKAnswer:
+    job = IKJob(model, joints, request, settings or Settings(), arrived, now=now)
+    while not job.step():
+        assert job.n_done < job.weight
+    return job.answer
+
+
+def answer_fk(
+    model: ServedModel, joints: JointSnapshot, request: SimpleNamespace, settings: Settings | None = None
+) -> FKAnswer:
+    job = FKJob(model, joints, request, settings or Settings())
+    while not job.step():
+        pass
+    return job.answer
+
+
+def solve(model: ServedModel, joints: JointSnapshot, settings: Settings | None = None, **fields: Any) -> IKAnswer:
+    return answer_ik(model, joints, ik_request(**fields), settings)
 
 
 def check_solutions(oracle: Oracle, answer: IKAnswer, Ts: np.ndarray, tip: str = TIP) -> None:
@@ -154,7 +176,7 @@ def test_the_parameter_tip_stands_in_for_an_empty_tip_link(
     model: ServedModel, unseen: JointSnapshot, oracle: Oracle
 ) -> None:
     Ts = reachable(oracle, 3)
-    check_solutions(oracle, solve(model, unseen, Defaults(tip=TIP), tip_link="", target_array=rows(Ts)), Ts)
+    check_solutions(oracle, solve(model, unseen, Settings(tip=TIP), tip_link="", target_array=rows(Ts)), Ts)
 
 
 def test_a_target_out_of_reach_is_not_called_solved_and_the_others_are(
@@ -221,6 +243,94 @@ def test_equal_requests_get_equal_answers(model: ServedModel, unseen: JointSnaps
     first, second = (solve(model, unseen, target_array=flat, random_seed=2**64 - 1) for _ in range(2))
     assert first.positions.shape == (10, 1, 7)
     assert np.array_equal(first.positions, second.positions)
+
+
+def test_slices_give_the_bits_of_one_call(model: ServedModel, unseen: JointSnapshot, oracle: Oracle) -> None:
+    Ts = reachable(oracle, 500)
+    answer = solve(model, unseen, target_array=rows(Ts), num_solutions=2, seeds=oracle.random(500)[:, :7].ravel())
+    targets = torch.from_numpy(wxyz_rows(np.reshape(rows(Ts), (-1, 7))))
+    seeds = torch.from_numpy(oracle.random(500)[:, :7])
+    whole = pk.solve_ik(model.serial(TIP, model.root), targets, num_solutions=2, seeds=seeds)
+    converged = whole.converged.numpy()
+    assert np.array_equal(answer.status == 0, converged)
+    assert np.array_equal(answer.positions[converged], whole.solutions.numpy()[converged])
+    assert np.array_equal(answer.num_found, whole.n_solutions.numpy())
+    assert np.array_equal(answer.position_errors, whole.position_error.numpy(), equal_nan=True)
+    assert np.array_equal(answer.rotation_errors, whole.rotation_error.numpy(), equal_nan=True)
+    assert np.array_equal(answer.iterations[:, 1], whole.iterations.numpy())
+
+
+def test_a_canceled_job_keeps_what_it_has_and_says_so(
+    model: ServedModel, unseen: JointSnapshot, oracle: Oracle
+) -> None:
+    request = ik_request(target_array=rows(reachable(oracle, 100)) * 100)
+    job = IKJob(model, unseen, request, Settings(), 0.0, now=lambda: 0.0)
+    for _ in range(3):
+        assert not job.step()
+    done = job.n_done
+    assert 0 < done < 10_000 and job.n_solved == done
+    job.cancel()
+    assert job.step()
+    assert job.answer.error_code == ErrorCode.PREEMPTED
+    assert job.answer.message == f"canceled after {done} of 10000 targets"
+    assert (job.answer.status[:done] == 0).all() and (job.answer.status[done:] == 8).all()
+    assert np.isnan(job.answer.positions[done:]).all() and np.isnan(job.answer.position_errors[done:]).all()
+
+
+def test_a_job_canceled_before_it_began_has_a_status_for_each_row(model: ServedModel, unseen: JointSnapshot) -> None:
+    job = IKJob(model, unseen, ik_request(target_array=[0.4, 0.0, 0.4, 1.0, 0.0, 0.0, 0.0] * 3), Settings(), 0.0)
+    job.cancel()
+    assert job.step()
+    assert (job.answer.error_code, job.answer.status[:, 0].tolist()) == (ErrorCode.PREEMPTED, [8, 8, 8])
+
+
+def test_fewer_solutions_than_asked_for_are_told(model: ServedModel, unseen: JointSnapshot) -> None:
+    answer = solve(  # a finger has one position for one place
+        model, unseen, tip_link="panda_leftfinger", base_link="panda_hand", header=header("panda_hand"),
+        target_array=[0.0, 0.02, 0.0584, 0, 0, 0, 1] * 2, num_solutions=3,
+    )  # fmt: skip
+    assert answer.error_code == ErrorCode.SUCCESS
+    assert answer.status.tolist() == [[0, 1, 1]] * 2
+    assert answer.num_found.tolist() == [1, 1]
+    assert answer.message == "2 of 2 targets have fewer than 3 distinct solutions"
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"target_array": np.zeros(7 * 10**7)}, "10000000 targets are more than the 1000"),
+        ({"target_array": np.zeros(7 * 1001)}, "requests.max_targets"),
+        ({"targets": [None] * 1001}, "1001 targets"),
+        ({"target_array": np.zeros(7 * 101), "num_solutions": 100}, "more than 10000 solutions"),
+    ],
+)
+def test_a_request_over_the_maximum_is_refused_before_it_is_queued(
+    model: ServedModel, unseen: JointSnapshot, fields: dict[str, Any], words: str
+) -> None:
+    job = IKJob(model, unseen, ik_request(**fields), Settings(max_targets=1000), 0.0)
+    assert job.answer.error_code == ErrorCode.INVALID_GOAL_CONSTRAINTS
+    assert words in job.answer.message
+    assert job.answer.positions.size == 0
+
+
+def test_the_largest_request_is_taken(model: ServedModel, unseen: JointSnapshot) -> None:
+    request = ik_request(target_array=np.zeros(7 * 1000), num_solutions=10)
+    assert IKJob(model, unseen, request, Settings(max_targets=1000), 0.0).answer is None
+
+
+def test_too_many_configurations_or_poses_are_refused(model: ServedModel, unseen: JointSnapshot) -> None:
+    settings = Settings(max_targets=1000)
+    for fields, taken in (
+        ({"positions": np.zeros(8 * 1000)}, True),
+        ({"positions": np.zeros(8 * 1001)}, False),
+        ({"positions": np.zeros(8 * 1000), "links": []}, False),
+        ({"positions": np.zeros(1000), "joint_names": ["panda_joint1"], "links": [TIP] * 11}, False),
+    ):
+        answer = FKJob(model, unseen, fk_request(**fields), settings).answer
+        assert (answer is None) == taken
+        if not taken:
+            assert answer.error_code == ErrorCode.INVALID_ROBOT_STATE
+            assert "at most 1000 configurations" in answer.message and "10000 poses" in answer.message
 
 
 # --- frames -----------------------------------------------------------------------------------------------------------
@@ -377,7 +487,7 @@ def test_what_can_not_be_meant_is_refused_by_the_name_of_its_field(
 
 def test_a_request_whose_time_is_over_is_not_solved(model: ServedModel, unseen: JointSnapshot) -> None:
     request = ik_request(target_array=[0.4, 0.0, 0.4, 1.0, 0.0, 0.0, 0.0], timeout=SimpleNamespace(sec=1, nanosec=0))
-    answer = answer_ik(model, unseen, request, Defaults(), arrived=0.0, now=lambda: 1.5)
+    answer = answer_ik(model, unseen, request, Settings(), arrived=0.0, now=lambda: 1.5)
     assert answer.error_code == ErrorCode.TIMED_OUT
     assert answer.positions.size == 0
 
@@ -385,10 +495,10 @@ def test_a_request_whose_time_is_over_is_not_solved(model: ServedModel, unseen: 
 def test_without_a_timeout_of_its_own_a_request_has_time_for_each_target(
     model: ServedModel, unseen: JointSnapshot
 ) -> None:
-    defaults = Defaults(timeout=1.0, timeout_per_target=0.1)
+    settings = Settings(timeout=1.0, timeout_per_target=0.1)
     for n_targets, code in ((1, ErrorCode.TIMED_OUT), (10, ErrorCode.SUCCESS)):
         request = ik_request(target_array=[0.4, 0.0, 0.4, 1.0, 0.0, 0.0, 0.0] * n_targets)
-        assert answer_ik(model, unseen, request, defaults, arrived=0.0, now=lambda: 1.5).error_code == code
+        assert answer_ik(model, unseen, request, settings, arrived=0.0, now=lambda: 1.5).error_code == code
 
 
 def test_a_timeout_ends_the_search_with_a_status_for_each_row(
@@ -396,14 +506,14 @@ def test_a_timeout_ends_the_search_with_a_status_for_each_row(
 ) -> None:
     flat = rows(reachable(oracle, 50)) * 200
     request = ik_request(target_array=flat, timeout=SimpleNamespace(sec=0, nanosec=2_000_000))
-    answer = answer_ik(model, unseen, request, Defaults(), arrived=0.0, now=lambda: 0.0)
+    answer = answer_ik(model, unseen, request, Settings(), arrived=0.0, now=lambda: 0.0)
     assert answer.error_code == ErrorCode.NO_IK_SOLUTION
     assert len(answer.status) == 10_000
     assert (answer.status == 6).any()
 
 
 def test_a_request_that_breaks_the_rules_of_its_type_is_answered_too(model: ServedModel, unseen: JointSnapshot) -> None:
-    answer = answer_ik(model, unseen, SimpleNamespace(), Defaults(), arrived=0.0)
+    answer = answer_ik(model, unseen, SimpleNamespace(), Settings(), arrived=0.0)
     assert answer.error_code == ErrorCode.FAILURE
     assert "AttributeError" in answer.message
     assert answer_fk(model, unseen, SimpleNamespace()).error_code == ErrorCode.FAILURE

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,9 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed: no ROS here")
 pytest.importorskip("pinocchio", reason="pin is the judge of these tests")
 
-from bench import REPOSITORY, Bench, Program, kinematics_node
-from oracle import PANDA, UR5E, Oracle, row_matrix
+from bench import PATIENCE, REPOSITORY, Bench, Program, kinematics_node
+from oracle import PANDA, UR5E, Oracle, errors, matrix_row, row_matrix
+from pk_ros.srv import SolveIK
 
 SOURCE = Path(__file__).parent / "tf2_msgs_package"
 
@@ -94,3 +96,25 @@ def test_nothing_of_the_last_robot_is_latched_after_a_swap(tmp_path: Path, envir
     said = json.loads(listener.output.splitlines()[-1])
     children = {joint["child"] for joint in said["static"] + said["moving"]}
     assert children == {f"a/{link}" for link in set(oracle.links) - {oracle.root}}
+
+
+def test_requests_may_be_given_in_a_frame_of_tf(tmp_path: Path, environment: dict[str, str]) -> None:
+    oracle = Oracle(PANDA)
+    T_root_tip = oracle.poses(dict(zip(oracle.joints, oracle.random(1)[0])))["panda_hand"]
+    T_map_root = row_matrix(np.array([1.0, -2.0, 0.5, 0.5, 0.5, -0.5, 0.5]))
+    node = kinematics_node(tmp_path, "/tf_frames", environment, robot_file=str(PANDA), listen_to_tf=True)
+    row = [str(value) for value in matrix_row(T_map_root)]
+    talker = Program(tmp_path / "talker.log", "tf_talker", "map", oracle.root, *row, environment=environment)
+    request = SolveIK.Request(tip_link="panda_hand", target_array=matrix_row(T_map_root @ T_root_tip).tolist())
+    request.header.frame_id = "map"
+    with node, talker, Bench("/tf_frames") as bench:
+        response = bench.call(SolveIK, "kinematics/solve_ik", request)
+        deadline = time.monotonic() + PATIENCE  # the first may come before the transform
+        while response.error_code == SolveIK.Response.FRAME_TRANSFORM_FAILURE and time.monotonic() < deadline:
+            assert "no transform of /tf ties it" in response.message
+            response = bench.call(SolveIK, "kinematics/solve_ik", request)
+    assert response.error_code == SolveIK.Response.SUCCESS, response.message
+    names = [f"panda_joint{i}" for i in range(1, 8)]
+    reached = oracle.poses(dict(zip(names, response.positions)))["panda_hand"]
+    position_error, rotation_error = errors(reached, T_root_tip)
+    assert position_error <= 1e-4 and rotation_error <= 1e-3

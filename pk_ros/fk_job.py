@@ -1,0 +1,86 @@
+"""A request for forward kinematics as a job of the work queue, done in slices: plain data in and out, no rclpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .answers import FKAnswer
+from .conversions import inverse, rows_from_matrices
+from .frames import Frames, locate_frame
+from .joint_states import JointSnapshot
+from .requests import ErrorCode, Refusal, Settings, abridged, count_configurations, read_configurations, read_links
+from .served_model import ServedModel
+
+_SLICE = 1024  # configurations
+
+
+class FKJob:
+    """A ComputeFK request. A row of positions that is not finite gives a row of NaN poses.
+
+    Attributes:
+        weight: number of configurations.
+        deadline: none.
+        answer: None until the last step.
+    """
+
+    deadline = float("inf")
+
+    def __init__(
+        self,
+        model: ServedModel,
+        joints: JointSnapshot,
+        request: Any,
+        settings: Settings,
+        *,
+        frames: Frames | None = None,
+    ) -> None:
+        """Refuse what is too large; all else waits for the first step."""
+        self._model, self._joints, self._request, self._frames = model, joints, request, frames
+        self._poses: np.ndarray | None = None
+        self._done = self.weight = 0
+        self.answer: FKAnswer | None = None
+        self._guard(lambda: self._admit(settings))
+
+    def step(self) -> bool:
+        """Compute the next slice; give whether it was the last."""
+        if self.answer is None:
+            self._guard(self._advance)
+        return self.answer is not None
+
+    def refuse(self, code: ErrorCode, reason: str) -> None:
+        """End without poses."""
+        self.answer = FKAnswer(error_code=code, message=reason)
+
+    def _guard(self, function: Callable[[], None]) -> None:
+        try:
+            function()
+        except Refusal as refusal:
+            self.refuse(refusal.code, refusal.reason)
+        except Exception as error:  # as for IKJob
+            self.refuse(ErrorCode.FAILURE, abridged(f"{type(error).__name__}: {error}"))
+
+    def _admit(self, settings: Settings) -> None:
+        self.weight = count_configurations(self._model, self._request, settings)
+
+    def _advance(self) -> None:
+        if self._poses is None:
+            model, request = self._model, self._request
+            self._links = read_links(model, request.links)
+            self._base, self._T_base_frame = locate_frame(model, request.header.frame_id, self._frames)
+            self._q = read_configurations(model, self._joints, request.joint_names, request.positions)
+            self._poses = np.empty((len(self._q), len(self._links), 7))
+        end = min(self._done + _SLICE, len(self._q))
+        if end > self._done:
+            self._poses[self._done : end] = self._place(self._q[self._done : end])
+        self._done = end
+        if end == len(self._q):
+            self.answer = FKAnswer(poses=self._poses)
+
+    def _place(self, q: np.ndarray) -> np.ndarray:
+        """Place the links: q (n, nq) -> (n, L, 7)."""
+        Ts = self._model.place(q)
+        T_root_frame = Ts[self._model.frame_names.index(self._base)] @ self._T_base_frame
+        return np.swapaxes(rows_from_matrices(inverse(T_root_frame) @ Ts[self._links]), 0, 1)

@@ -1,0 +1,247 @@
+"""A request for inverse kinematics as a job of the work queue, done in slices: plain data in and out, no rclpy.
+
+It raises nothing: what goes wrong becomes an answer that says so. The answer is the same bits whatever the slices.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+import pk_core as pk
+
+from .answers import IKAnswer
+from .conversions import array_from_tensor, move_rows, wxyz_rows
+from .frames import Frames, place_frame
+from .joint_states import JointSnapshot
+from .requests import (
+    ErrorCode,
+    Refusal,
+    Settings,
+    abridged,
+    count_targets,
+    read_base,
+    read_num_solutions,
+    read_options,
+    read_seeds,
+    read_targets,
+    read_timeout,
+    read_tip,
+)
+from .served_model import ServedModel
+
+CANCELED = 8  # SolveIKBatch.Result.CANCELED
+_TOLD = (pk.IKStatus.CONVERGED, pk.IKStatus.TIMEOUT, pk.IKStatus.INVALID_INPUT, CANCELED)  # any other is NOT_FOUND
+_SLICE_TIME = 0.01  # [s]
+_FIRST_SLICE = 16  # targets: what the solver does on one thread
+_WORST_TIME = 4e-4  # [s] that a target without a solution may take, for the square of the number of joints
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What a request asks, checked.
+
+    Attributes:
+        targets: (N, 7) in the base link, x y z qw qx qy qz.
+        seeds: None, (nq,) or (N, nq).
+    """
+
+    serial: pk.SerialChain
+    targets: np.ndarray
+    seeds: np.ndarray | None
+    num_solutions: int
+    options: pk.IKOptions
+
+    def solve(self, begin: int, end: int, timeout: float) -> pk.IKResult:
+        """Solve some of the targets."""
+        seeds = self.seeds[begin:end] if self.seeds is not None and self.seeds.ndim == 2 else self.seeds
+        device = self.serial.device
+        return pk.solve_ik(
+            self.serial,
+            torch.from_numpy(self.targets[begin:end]).to(device),
+            seeds=None if seeds is None else torch.from_numpy(seeds).to(device),
+            num_solutions=self.num_solutions,
+            options=self.options if self._worst(end - begin) < timeout else replace(self.options, timeout=timeout),
+        )
+
+    def _worst(self, rows: int) -> float:
+        """Bound the time of a slice [s]: where its end is not near, it needs no clock, which costs more than a solution."""
+        return rows * self.num_solutions * len(self.serial.get_joint_parameter_names()) ** 2 * _WORST_TIME
+
+
+class _Rows:
+    """The rows of an answer, filled slice by slice; a row that no slice has reached yet has no solution.
+
+    Attributes:
+        reasons: (N, K) uint8, the solver's own status.
+    """
+
+    def __init__(self, n: int, k: int, n_joints: int) -> None:
+        self.positions = np.full((n, k, n_joints), np.nan)
+        self.reasons = np.full((n, k), pk.IKStatus.TIMEOUT, np.uint8)
+        self.num_found = np.zeros(n, np.uint32)
+        self.errors = np.full((2, n, k), np.nan)
+        self.iterations = np.zeros((n, k), np.uint32)
+
+    def put(self, begin: int, end: int, result: pk.IKResult) -> None:
+        """Take a result; only what converged has positions, the rest is NaN, for nobody to move to."""
+        self.reasons[begin:end] = array_from_tensor(result.status, np.uint8)
+        self.positions[begin:end] = array_from_tensor(result.solutions, np.float64)
+        self.positions[begin:end][self.reasons[begin:end] != pk.IKStatus.CONVERGED] = np.nan
+        self.num_found[begin:end] = array_from_tensor(result.n_solutions, np.uint32)
+        self.errors[0, begin:end] = array_from_tensor(result.position_error, np.float64)
+        self.errors[1, begin:end] = array_from_tensor(result.rotation_error, np.float64)
+        self.iterations[begin:end] = array_from_tensor(result.iterations, np.uint32)[:, None]
+
+
+class IKJob:
+    """A SolveIK request, or a goal of SolveIKBatch.
+
+    Attributes:
+        weight: number of targets.
+        deadline: [s].
+        answer: None until the last step.
+        n_done, n_solved: targets tried so far, and those of them with a solution.
+    """
+
+    def __init__(
+        self,
+        model: ServedModel,
+        joints: JointSnapshot,
+        request: Any,
+        settings: Settings,
+        arrived: float,
+        *,
+        frames: Frames | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Refuse what is too large; all else waits for the first step.
+
+        Args:
+            joints: the joints when the request arrived; they place a `frame_id` that moves.
+            arrived: when it arrived, on the clock `now` [s]; the timeout counts from there.
+            frames: frames besides those of the model.
+        """
+        self._model, self._joints, self._request, self._settings = model, joints, request, settings
+        self._frames, self._now = frames, now
+        self._plan: _Plan | None = None
+        self._rows = _Rows(0, 1, 0)
+        self._slice, self._solver_time, self._canceled = _FIRST_SLICE, 0.0, False
+        self.n_done = self.n_solved = self.weight = 0
+        self.deadline = arrived
+        self.answer: IKAnswer | None = None
+        self._guard(self._admit)
+
+    def step(self) -> bool:
+        """Solve the next slice; give whether it was the last."""
+        if self.answer is None:
+            self._guard(self._advance)
+        return self.answer is not None
+
+    def cancel(self) -> None:
+        """End with what is done by the next step."""
+        self._canceled = True
+
+    def refuse(self, code: ErrorCode, reason: str) -> None:
+        """End without a solution."""
+        self.answer = IKAnswer(error_code=code, message=reason)
+
+    def _guard(self, function: Callable[[], None]) -> None:
+        try:
+            function()
+        except Refusal as refusal:
+            self.refuse(refusal.code, refusal.reason)
+        except pk.PkError as error:  # an option that pk knows of but does not do
+            self.refuse(ErrorCode.FAILURE, abridged(str(error)))
+        except Exception as error:  # whatever it is, the node must go on and the caller must hear of it
+            self.refuse(ErrorCode.FAILURE, abridged(f"{type(error).__name__}: {error}"))
+
+    def _admit(self) -> None:
+        self.weight = count_targets(self._request, self._settings)
+        self._timeout = read_timeout(self._request, self._settings, self.weight)
+        self.deadline += self._timeout
+
+    def _advance(self) -> None:
+        if self._plan is None and self.answer is None:
+            self._plan = self._read()
+        if self._plan is None:
+            return
+        n, started = len(self._plan.targets), self._now()
+        left = self.deadline - started
+        if left > 0.0 and not self._canceled and self.n_done < n:
+            end = min(self.n_done + self._slice, n)
+            result = self._plan.solve(self.n_done, end, left)
+            self._rows.put(self.n_done, end, result)
+            self.n_solved += int(result.converged_any.sum())
+            self._measure(end - self.n_done, self._now() - started)
+            self.n_done = end
+        elif not self.n_done and n and not self._canceled:
+            raise Refusal(ErrorCode.TIMED_OUT, f"its time of {self._timeout:g} s was over before its turn came")
+        if self.n_done == n or self._canceled or self.deadline <= self._now():
+            self._end()
+
+    def _measure(self, rows: int, elapsed: float) -> None:
+        """Let the next slice take about the time of a slice, if its targets are as those of the last."""
+        self._solver_time += elapsed
+        factor = min(4.0, max(0.25, _SLICE_TIME / max(elapsed, 1e-6)))
+        self._slice = max(_FIRST_SLICE, int(rows * factor))
+
+    def _read(self) -> _Plan | None:
+        """Check the request and bring it to what the solver takes; None where the answer is already clear."""
+        request, model, settings = self._request, self._model, self._settings
+        targets = read_targets(request)
+        if not len(targets) and not (request.tip_link or settings.tip):
+            self.answer = IKAnswer()
+            return None
+        tip, base = read_tip(model, request.tip_link or settings.tip), read_base(model, request.base_link)
+        serial = model.serial(tip, base)
+        names = tuple(serial.get_joint_parameter_names())
+        plan = _Plan(
+            serial=serial,
+            targets=targets,
+            seeds=read_seeds(request, serial, names, len(targets)),
+            num_solutions=read_num_solutions(request),
+            options=read_options(request, settings, names),
+        )
+        T_base_frame = place_frame(model, self._joints, request.header.frame_id, base, self._frames)
+        self._rows = _Rows(len(targets), plan.num_solutions, len(names))
+        return replace(plan, targets=wxyz_rows(move_rows(T_base_frame, targets)))
+
+    def _end(self) -> None:
+        rows, n = self._rows, len(self._rows.num_found)
+        if self._canceled:
+            rows.reasons[self.n_done :] = CANCELED
+            code, message = ErrorCode.PREEMPTED, f"canceled after {self.n_done} of {n} targets"
+        else:
+            failed = bool((rows.reasons[:, 0] != pk.IKStatus.CONVERGED).any())
+            code = ErrorCode.NO_IK_SOLUTION if failed else ErrorCode.SUCCESS
+            message = _tell(rows.reasons, rows.num_found)
+        self.answer = IKAnswer(
+            joint_names=tuple(self._plan.serial.get_joint_parameter_names()),
+            positions=rows.positions,
+            status=np.where(np.isin(rows.reasons, _TOLD), rows.reasons, np.uint8(pk.IKStatus.NOT_FOUND)),
+            num_found=rows.num_found,
+            position_errors=rows.errors[0],
+            rotation_errors=rows.errors[1],
+            iterations=rows.iterations,
+            solver_time=self._solver_time,
+            error_code=code,
+            message=message,
+        )
+
+
+def _tell(reasons: np.ndarray, num_found: np.ndarray) -> str:
+    """Say how many targets have no solution and why, which a row does not tell, and how many have fewer than asked for."""
+    n, k = reasons.shape
+    first, fewer = reasons[:, 0], int(((num_found > 0) & (num_found < k)).sum())
+    values, counts = np.unique(first[first != pk.IKStatus.CONVERGED], return_counts=True)
+    why = ", ".join(f"{count} {pk.IKStatus(int(value)).name}" for value, count in zip(values, counts))
+    parts = [f"{counts.sum()} of {n} targets did not converge: {why}"] if len(values) else []
+    if fewer:
+        parts.append(f"{fewer} of {n} targets have fewer than {k} distinct solutions")
+    return "; ".join(parts)

@@ -1,0 +1,213 @@
+"""The services and the action of the node: messages in and out of the jobs of the work queue.
+
+Part of the thin shell, so rclpy is known here; what is decided is decided in the jobs.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.service import Service
+from rclpy.task import Future
+
+from .action import SolveIKBatch
+from .answers import fill_fk_response, fill_ik_response
+from .fk_job import FKJob
+from .frames import Frames
+from .ik_job import IKJob
+from .joint_states import JointSnapshot
+from .requests import ErrorCode, Settings
+from .served_model import ServedModel
+from .srv import ComputeFK, SolveIK
+from .work_queue import QueueFull, WorkQueue
+
+try:
+    from tf2_msgs.msg import TFMessage
+except ModuleNotFoundError:  # only listen_to_tf needs it
+    TFMessage = None
+
+_FEEDBACK_EVERY = 0.1  # [s]
+_RESULT_KEPT = 10  # [s]
+_QUEUED_REQUESTS_OF_THE_LARGEST = 10  # may wait at once: bounds memory
+
+
+class KinematicsServer:
+    """Answers requests on threads of its own; the executor is free meanwhile."""
+
+    def __init__(
+        self,
+        node: Node,
+        values: Mapping[str, Any],
+        *,
+        view: Callable[[], tuple[ServedModel, JointSnapshot]],
+        settings: Callable[[], Settings],
+        wake: Callable[[], None],
+        count: Callable[[ErrorCode, float], None],
+    ) -> None:
+        """Start the threads; services are offered by `offer`.
+
+        Args:
+            values: of the parameters that are taken at the start.
+            view: gives the model served now, and the joints as they stand.
+            settings: gives the parameters as they are.
+            wake: makes the executor look at coroutines that wait; called on any thread.
+            count: is told of each answer, and of the time since its request [s].
+        """
+        self._node, self._view, self._settings, self._wake, self._count = node, view, settings, wake, count
+        self._frames = self._listen_to_tf() if values["listen_to_tf"] else None
+        max_rows = _QUEUED_REQUESTS_OF_THE_LARGEST * values["requests.max_targets"]
+        self._queue = WorkQueue(values["requests.max_waiting"], max_rows, time.monotonic)
+        self._group = ReentrantCallbackGroup()
+        # the default keeps 10: of more requests, or answers, that come while the executor is busy the rest would be lost
+        self._qos = QoSProfile(depth=values["requests.max_waiting"])
+        self._identity = secrets.randbits(64)
+        self._goals: dict[bytes, IKJob] = {}
+        self._services: list[Service] = []
+        self._action: ActionServer | None = None
+
+    @property
+    def waiting(self) -> int:
+        """How many requests are not answered yet."""
+        return self._queue.waiting
+
+    def offer(self) -> None:
+        """Advertise the services and the action, unless they are."""
+        if self._services:
+            return
+        self._offer(SolveIK, "~/solve_ik", self._on_solve_ik)
+        self._offer(ComputeFK, "~/compute_fk", self._on_compute_fk)
+        self._action = ActionServer(
+            self._node,
+            SolveIKBatch,
+            "~/solve_ik_batch",
+            self._on_goal,
+            callback_group=self._group,
+            cancel_callback=self._on_cancel,
+            goal_service_qos_profile=self._qos,
+            result_service_qos_profile=self._qos,
+            cancel_service_qos_profile=self._qos,
+            result_timeout=_RESULT_KEPT,
+        )
+
+    def withdraw(self) -> None:
+        """Advertise them no longer."""
+        for service in self._services:
+            self._node.destroy_service(service)
+        self._services = []
+        if self._action is not None:
+            self._action.destroy()
+            self._action = None
+
+    def close(self) -> None:
+        """Answer nothing more; what is being solved is not waited for."""
+        self._queue.close()
+        self.withdraw()
+
+    def _offer(self, service_type: type, name: str, callback: Callable[..., Any]) -> None:
+        service = self._node.create_service(
+            service_type, name, callback, qos_profile=self._qos, callback_group=self._group
+        )
+        self._services.append(service)
+
+    def _listen_to_tf(self) -> Frames | None:
+        if TFMessage is None:
+            self._node.get_logger().error("listen_to_tf is set but the package tf2_msgs is not installed")
+            return None
+        frames = Frames()
+        latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        for topic, qos in (("/tf", QoSProfile(depth=100)), ("/tf_static", latched)):
+            self._node.create_subscription(TFMessage, topic, lambda message: frames.merge(message.transforms), qos)
+        return frames
+
+    async def _on_solve_ik(self, request: SolveIK.Request, response: SolveIK.Response) -> SolveIK.Response:
+        arrived = time.monotonic()
+        job = self._ik_job(request, arrived)
+        await self._finish(job, arrived)
+        response.server = self._identity
+        return fill_ik_response(response, job.answer)
+
+    async def _on_compute_fk(self, request: ComputeFK.Request, response: ComputeFK.Response) -> ComputeFK.Response:
+        arrived = time.monotonic()
+        job = FKJob(*self._view(), request, self._settings(), frames=self._frames)
+        await self._finish(job, arrived)
+        response.server = self._identity
+        return fill_fk_response(response, job.answer)
+
+    async def _on_goal(self, goal: ServerGoalHandle) -> SolveIKBatch.Result:
+        arrived, key = time.monotonic(), bytes(goal.goal_id.uuid)
+        job = self._goals[key] = self._ik_job(goal.request, arrived)
+        if goal.is_cancel_requested:  # before it began
+            job.cancel()
+        try:
+            await self._finish(job, arrived, lambda: goal.publish_feedback(_feedback(job)))
+        finally:
+            del self._goals[key]
+        _end_goal(goal, job.answer.error_code)
+        return fill_ik_response(SolveIKBatch.Result(), job.answer)
+
+    def _on_cancel(self, goal: ServerGoalHandle) -> CancelResponse:
+        if job := self._goals.get(bytes(goal.goal_id.uuid)):
+            job.cancel()
+        return CancelResponse.ACCEPT
+
+    def _ik_job(self, request: Any, arrived: float) -> IKJob:
+        return IKJob(*self._view(), request, self._settings(), arrived, frames=self._frames)
+
+    async def _finish(self, job: IKJob | FKJob, arrived: float, report: Callable[[], None] = lambda: None) -> None:
+        """Have a job worked at until it has an answer; `report` is called now and then meanwhile."""
+        if job.answer is None:
+            progress = _Progress(self._wake)
+            try:
+                self._queue.submit(job, progress.tell)
+            except QueueFull as error:
+                job.refuse(ErrorCode.FAILURE, str(error))
+            else:
+                while not await progress.finished():
+                    report()
+        self._count(job.answer.error_code, time.monotonic() - arrived)
+
+
+class _Progress:
+    """Carries what a worker tells of a job to the coroutine that awaits it."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+        self._news = Future()
+        self._finished = False
+        self._due = time.monotonic() + _FEEDBACK_EVERY
+
+    def tell(self, finished: bool) -> None:
+        """Take the end of a slice, on the worker's thread."""
+        now = time.monotonic()
+        if finished or now >= self._due:
+            self._due = now + _FEEDBACK_EVERY
+            self._finished = finished  # before the future is set: see below
+            self._news.set_result(None)
+            self._wake()
+
+    async def finished(self) -> bool:
+        """Wait for news; give whether the job is done."""
+        await self._news
+        self._news = Future()  # an end that was told to the old one in this instant shows in the flag
+        return self._finished
+
+
+def _feedback(job: IKJob) -> SolveIKBatch.Feedback:
+    return SolveIKBatch.Feedback(targets=job.weight, done=job.n_done, solved=job.n_solved)
+
+
+def _end_goal(goal: ServerGoalHandle, code: ErrorCode) -> None:
+    if code in (ErrorCode.SUCCESS, ErrorCode.NO_IK_SOLUTION):
+        goal.succeed()
+    elif code is ErrorCode.PREEMPTED:
+        goal.canceled()
+    else:
+        goal.abort()
