@@ -48,7 +48,7 @@ export PIP_ROOT_USER_ACTION := ignore
 MADE := $(VENV)/.python-$(VERSION)-$(KIND)
 INTERFACE_SOURCES := CMakeLists.txt package.xml $(wildcard action/* cmake/* msg/* srv/*)
 # .venv links to these files: what they say does not matter to the build, which there are does.
-LINKED := $(VENV)/.linked-$(shell find pk_core pk_ros scripts launch config policies -type f -not -name '*.pyc' | sort | cksum | cut -d ' ' -f 1)
+LINKED := $(VENV)/.linked-$(shell find pk_core pk_ros scripts launch config -type f -not -name '*.pyc' | sort | cksum | cut -d ' ' -f 1)
 
 # Run a command quietly: what it says goes to the log, whose end is shown if it fails.
 QUIETLY = quietly() { "$$@" >> $(VENV)/log 2>&1 || { tail -n 30 $(VENV)/log >&2; echo "pk: failed; all of it is in $(VENV)/log" >&2; return 1; }; }; quietly

@@ -21,7 +21,6 @@ setup(
     data_files=[
         ("share/pk_ros/config", glob("config/*.yaml")),
         ("share/pk_ros/config/robots", glob("config/robots/*")),
-        ("share/pk_ros/policies", glob("policies/*")),
     ],
     install_requires=["torch>=2.4", "numpy>=1.26,<3", "lxml", "numba"],
     extras_require={"cuda": ["numba-cuda[cu12]>=0.20"], "xacro": ["xacro>=2"]},
