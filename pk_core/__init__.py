@@ -31,6 +31,7 @@ from .errors import (
     UnknownJoint,
     UnknownLink,
     UnknownName,
+    UnknownReference,
     UnsupportedError,
 )
 from .euler import *  # noqa: F403
@@ -70,6 +71,7 @@ __all__ = [
     "UnknownJoint",
     "UnknownLink",
     "UnknownName",
+    "UnknownReference",
     "UnsupportedError",
     "build_chain_from_mjcf",
     "build_chain_from_sdf",

@@ -1,4 +1,4 @@
-"""A robot on a device: batched forward kinematics and Jacobians of the whole tree."""
+"""A robot on a device: batched forward kinematics of the whole tree."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from torch import Tensor
 
 from . import configuration, kinematics
 from .chain_info import ChainInfo
+from .chain_velocities import ChainVelocities
 from .configuration import Configuration, Missing
-from .errors import ShapeError, UnknownLink
+from .errors import UnknownLink
 from .flatten import flatten
-from .integration import integrate
 from .kinematics import TreeTensors
+from .kinematics.motions import Motions
 from .kinematics.tracing import lasts
 from .model import Robot
 from .parameters import Parameters, check_parameters, parametrised
@@ -22,7 +23,7 @@ from .transform import Transform3d
 from .tree import Tree
 
 
-class Chain(ChainInfo):
+class Chain(ChainInfo, ChainVelocities):
     """A robot's kinematic tree as tensors.
 
     Configurations `th` are (*batch, nq), [rad] and [m], columns as `get_joint_parameter_names()` says; mimic joints are
@@ -57,6 +58,7 @@ class Chain(ChainInfo):
         low, high = (torch.tensor(bound, dtype=dtype, device=device) for bound in self.get_joint_limits())
         self.dtype, self.device, self._tensors, self.low, self.high = dtype, device, tensors, low, high
         self._pruned: dict[tuple[str, ...], TreeTensors] = {self._tree.frame_names: tensors}
+        self._motions_of: dict[str, Motions] = {}
 
     def to(
         self,
@@ -129,10 +131,6 @@ class Chain(ChainInfo):
         """Clamp a configuration (*batch, nq) to the position limits."""
         return torch.clamp(self.ensure_tensor(th), self.low, self.high)
 
-    def integrate(self, th: Configuration, v: Tensor) -> Tensor:
-        """Move q (*batch, nq) along velocities v (*batch, nv) for unit time: d/de FK(integrate(q, e v)) = J v at e = 0."""
-        return integrate(self._tree, self.ensure_tensor(th), self._checked(v))
-
     def forward_kinematics_tensor(self, th: Configuration, analytical_grad: bool = True) -> Tensor:
         """Give the poses of all frames, (n_frames, *batch, 4, 4), rows as in `frame_to_idx`.
 
@@ -149,18 +147,6 @@ class Chain(ChainInfo):
         names = tuple(self._tree.frame_names[i] for i in indices)
         poses = kinematics.forward_kinematics(self.ensure_tensor(th), self._frames(names))
         return {name: Transform3d(matrix=pose) for name, pose in zip(names, poses)}
-
-    def jacobian(self, th: Configuration, frame: str, locations: Tensor | None = None) -> Tensor:
-        """Give the Jacobian [v; w] (*batch, 6, nv) of a frame: velocities in the axes of the root frame.
-
-        Args:
-            locations: (3,) or (*batch, 3), the point of the frame whose velocity v is [m]; its origin by default.
-
-        Raises:
-            UnknownLink: no such frame.
-        """
-        q = self.ensure_tensor(th)
-        return kinematics.jacobian(q, self._locations(locations, q), self._frames((frame,)))
 
     def get_frame_indices(self, *frame_names: str) -> Tensor:
         """Give the rows of frames in the results of `forward_kinematics_tensor`.
@@ -181,11 +167,6 @@ class Chain(ChainInfo):
                 raise UnknownLink("frame index", index, map(str, range(len(self._tree.frame_names))))
         return given
 
-    def _checked(self, v: Tensor) -> Tensor:
-        v = torch.as_tensor(v, device=None if isinstance(v, Tensor) else self.device)
-        configuration.check_tensor("v", v, self.dtype, self.device)
-        return v
-
     def _row(self, name: str) -> int:
         if name not in self._tree.frame_names:
             raise UnknownLink("frame", name, self._tree.frame_names)
@@ -203,10 +184,11 @@ class Chain(ChainInfo):
             self._pruned[key] = made
         return made
 
-    def _locations(self, locations: Tensor | None, q: Tensor) -> Tensor:
-        if locations is None:
-            return q.new_zeros(3)
-        locations = torch.as_tensor(locations, dtype=self.dtype, device=self.device)
-        if locations.shape[-1:] != (3,) or locations.shape[:-1] not in (torch.Size(), torch.Size([1]), q.shape[:-1]):
-            raise ShapeError(f"locations has shape {tuple(locations.shape)}; it must be (3,) or {(*q.shape[:-1], 3)}")
-        return locations.squeeze(0) if locations.shape[:-1] == (1,) and q.dim() > 2 else locations
+    def _motions(self, frame: str) -> Motions:
+        """Give what moves a frame, made once where that is the same for every call."""
+        if frame in self._motions_of:
+            return self._motions_of[frame]
+        made = Motions.make(self._frames((frame,)))
+        if (frame,) in self._pruned and lasts(made.columns):
+            self._motions_of[frame] = made
+        return made

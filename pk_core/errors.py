@@ -59,6 +59,10 @@ class TensorTypeError(PkError, TypeError):
     """A tensor of another dtype or device than the chain's; the message names the `.to(...)` that cures it."""
 
 
+class UnknownReference(PkError, ValueError):
+    """A reference of velocities that there is not; the message lists those that there are."""
+
+
 class UnsupportedError(PkError, NotImplementedError):
     """Something pk knows of but does not do; the message names it."""
 

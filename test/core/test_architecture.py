@@ -20,7 +20,7 @@ FLOORS = (
     ("parsers",),
     ("tree", "flatten"),
     ("kinematics",),
-    ("integration", "configuration", "chain_info", "parameters", "chain", "serial_chain"),
+    ("integration", "configuration", "chain_info", "parameters", "chain_velocities", "chain", "serial_chain"),
     ("description_files", "load", "builders"),
     ("ik",),
     ("warmup",),
