@@ -6,8 +6,8 @@ Modelling, Planning and Control, section 3.1.3)
 
     J_i = [u_i; a_i],   u_i = a_i x (x - p_i) + s_i
 
-What moves with motion k turns with it: d J_i / d q_k = a_k x J_i (both halves) for k before i. For k after i the column
-stands still but for its point: d u_i / d q_k = a_i x u_k.
+What moves with motion k turns with it: d J_i / d q_k = a_k x J_i (both halves) for k before i or of the same node. For k
+after i the column stands still but for its point: d u_i / d q_k = a_i x u_k.
 
 All is plain torch over poses that come from the kernels where those serve, so derivatives of any order and mix are
 right. Shapes: q (*batch, nq), dq (*batch, nv), locations (3,) or (*batch, 3), the point x in the frame [m]. Inside, twists
