@@ -12,7 +12,7 @@ from . import configuration, kinematics
 from .chain_info import ChainInfo
 from .chain_velocities import ChainVelocities
 from .configuration import Configuration, Missing
-from .errors import UnknownLink
+from .errors import UnknownJoint, UnknownLink
 from .flatten import flatten
 from .kinematics import TreeTensors
 from .kinematics.motions import Motions
@@ -55,7 +55,7 @@ class Chain(ChainInfo, ChainVelocities):
         if self.parameters is not None:
             self.parameters = self.parameters.to(dtype, device)
             tensors = tensors.with_constants(parametrised(self.robot, self._tree, tensors.constants, self.parameters))
-        low, high = (torch.tensor(bound, dtype=dtype, device=device) for bound in self.get_joint_limits())
+        low, high = (bound.to(device) for bound in configuration.limit_tensors(self._tree, dtype))
         self.dtype, self.device, self._tensors, self.low, self.high = dtype, device, tensors, low, high
         self._pruned: dict[tuple[str, ...], TreeTensors] = {self._tree.frame_names: tensors}
         self._motions_of: dict[str, Motions] = {}
@@ -115,9 +115,18 @@ class Chain(ChainInfo, ChainVelocities):
         dict leaves out stand at `neutral()`, unless `missing` is "error" or "warn".
 
         Raises:
-            ShapeError, TensorTypeError, UnknownJoint: what is wrong with `th`.
+            ShapeError, TensorTypeError, UnknownJoint: what is wrong with `th`; of a joint that mimics another, whom it follows.
         """
+        if isinstance(th, Mapping):
+            self._refuse_followers(th)
         return configuration.as_tensor(th, self._tree, self.dtype, self.device, missing)
+
+    def _refuse_followers(self, th: Mapping[str, object]) -> None:
+        leaders = {joint.name: joint.mimic.joint for joint in self.robot.joints if joint.mimic is not None}
+        for name in th:
+            if name in leaders:
+                where = f"the configuration: it follows {leaders[name]!r} and is no coordinate"
+                raise UnknownJoint("joint", name, self.get_joint_names(), where)
 
     def neutral(self) -> Tensor:
         """Give the resting configuration (nq,): zeros, identity quaternions, MJCF qpos0."""

@@ -77,6 +77,19 @@ def limits(tree: Tree) -> tuple[list[float], list[float]]:
     return low, high
 
 
+def limit_tensors(tree: Tree, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Give `limits` in a dtype, rounded towards the inside, so that what is clamped to them is inside the exact ones."""
+    low, high = (torch.tensor(bound, dtype=torch.float64, device="cpu") for bound in limits(tree))
+    if dtype not in (torch.float32, torch.bfloat16):  # torch knows no neighbour of a float16
+        return low.to(dtype), high.to(dtype)
+    infinity = torch.full_like(low, math.inf, dtype=dtype)
+    rounded_low, rounded_high = low.to(dtype), high.to(dtype)
+    rounded_low = torch.where(rounded_low.double() < low, torch.nextafter(rounded_low, infinity), rounded_low)
+    return rounded_low, torch.where(
+        rounded_high.double() > high, torch.nextafter(rounded_high, -infinity), rounded_high
+    )
+
+
 def random(tree: Tree, n: int, generator: torch.Generator | None) -> Tensor:
     """Draw n configurations (n, nq), float64: uniform inside the limits, in [-pi, pi] (rad or m) where there are none."""
     low, high = (torch.tensor(bound, dtype=torch.float64, device="cpu") for bound in limits(tree))

@@ -213,6 +213,8 @@ class _Builder:
             context = f"after the end of <{self.root.label}>"
         else:
             context = f"an XML document begins with <, this one with {_abridged(self.document.lstrip(), 40)!r}"
+            if self.document.strip().lower().endswith((".urdf", ".sdf", ".xml", ".xacro", ".mjcf", ".world")):
+                context += "; to read a file of that name, use pk_core.load"
         there = f" near {near!r}" if near else ""
         return ParseError(f"not well-formed XML: {reason}{there}; {context}", line=line, source=self.source)
 

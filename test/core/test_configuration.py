@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 import torch
-from robots import all_joint_types, chain, joint, panda, robot
+from robots import all_joint_types, chain, joint, panda, robot, text
 
-from pk_core import Chain, ShapeError, TensorTypeError, UnknownJoint
+from pk_core import Chain, ShapeError, TensorTypeError, UnknownJoint, parse_urdf
 
 PANDA = chain("panda", torch.float32)
 EVERY = Chain(all_joint_types(), dtype=torch.float64)
@@ -169,3 +169,18 @@ def test_complex_values_are_refused():
 def test_velocities_have_the_dtype_of_the_chain():
     with pytest.raises(TensorTypeError, match="v is torch.float64"):
         PANDA.integrate(torch.zeros(8), torch.zeros(8, dtype=torch.float64))
+
+
+def test_what_is_clamped_is_inside_the_exact_limits_in_every_dtype():
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        arm = Chain(parse_urdf(text("panda")), dtype=dtype)
+        low, high = (torch.tensor(bound, dtype=torch.float64) for bound in arm.get_joint_limits())
+        for value in (-100.0, 100.0):
+            q = arm.clamp(torch.full((arm.nq,), value, dtype=dtype)).double()
+            assert ((q >= low) & (q <= high)).all()
+
+
+def test_a_value_for_a_joint_that_mimics_is_refused_with_the_name_of_its_leader():
+    arm = chain("panda")
+    with pytest.raises(UnknownJoint, match="'panda_finger_joint2'.*follows 'panda_finger_joint1'"):
+        arm.forward_kinematics({"panda_finger_joint2": 0.01})

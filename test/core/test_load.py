@@ -254,3 +254,9 @@ def test_the_builders_of_sdf_give_the_tree_and_a_path_of_it() -> None:
     assert path.forward_kinematics([]).get_matrix()[0, :3, 3].tolist() == [0.0, 0.0, 10.0]
     below = pk.build_serial_chain_from_sdf(ARM, "tip", "base")
     assert below.forward_kinematics([]).get_matrix()[0, :3, 3].tolist() == [0.0, 0.0, 1.0]
+
+
+def test_the_name_of_a_file_in_place_of_its_text_is_told_from_bad_text():
+    for build in (pk.build_chain_from_urdf, pk.build_chain_from_sdf, pk.build_chain_from_mjcf):
+        with pytest.raises(ParseError, match=r"'panda\.urdf'; to read a file of that name, use pk_core\.load"):
+            build("panda.urdf")
