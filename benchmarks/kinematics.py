@@ -1,7 +1,7 @@
-"""Ratios of pk against pytorch_kinematics, Pinocchio and a plain copy of the output, from one run.
+"""Ratios of pk against pytorch_kinematics, Pinocchio and a plain copy of the output, from one run; `ik.py` has inverse kinematics.
 
     python benchmarks/kinematics.py [--robots iiwa humanoid chain100] [--batches 1 64 1024 16384 131072]
-                                    [--dtypes float32 float64] [--targets 10000]
+                                    [--dtypes float32 float64]
 
 Times are medians of calls made in turn in this process; before anything is timed the outputs are checked to be equal.
 The peer is timed in its eager mode and under torch.compile, and the better of the two counts.
@@ -13,7 +13,6 @@ import argparse
 import os
 from collections.abc import Callable
 
-import numpy as np
 import pinocchio
 import pytorch_kinematics as peer
 import torch
@@ -33,18 +32,12 @@ def main() -> None:
     )
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 64, 1024, 16384, 131072])
     parser.add_argument("--dtypes", nargs="+", choices=["float32", "float64"], default=["float32", "float64"])
-    parser.add_argument("--targets", type=int, default=10_000, help="of inverse kinematics, of the Panda; 0 for none")
     arguments = parser.parse_args()
     print(f"{os.cpu_count()} CPUs, torch {torch.__version__}, {torch.get_num_threads()} threads")
     for dtype in arguments.dtypes:
         for robot in arguments.robots:
             forward_kinematics(robot, getattr(torch, dtype), arguments.batches)
     growth(torch.float32)
-    if arguments.targets:
-        urdf, tip = urdf_of("panda")
-        inverse_kinematics(urdf, tip, arguments.targets)
-        ours, theirs = pk.build_serial_chain_from_urdf(urdf, tip), peer.build_serial_chain_from_urdf(urdf, tip)
-        against_the_peer(ours, theirs)
 
 
 def forward_kinematics(robot: str, dtype: torch.dtype, batches: list[int]) -> None:
@@ -171,86 +164,6 @@ def with_gradient(chain: pk.Chain | peer.Chain, q: torch.Tensor, gradient: torch
     q = q.detach().requires_grad_()
     chain.forward_kinematics_tensor(q).backward(gradient)
     return q.grad
-
-
-def inverse_kinematics(urdf: bytes, tip: str, n: int) -> None:
-    """Solve reachable targets; the cost of one is counted in calls of Pinocchio's forwardKinematics."""
-    arm = pk.build_serial_chain_from_urdf(urdf, tip, dtype=torch.float64)
-    model = pinocchio.buildModelFromXML(urdf.decode())
-    data, q0 = model.createData(), pinocchio.randomConfiguration(model)
-    targets = arm.forward_kinematics(arm.random(n)).get_matrix()
-
-    def thousand_calls() -> None:
-        for _ in range(1000):
-            pinocchio.forwardKinematics(model, data, q0)
-
-    t = medians({"ik": lambda: pk.solve_ik(arm, targets), "fk": thousand_calls}, 5.0)
-    t |= medians({"one": lambda: pk.solve_ik(arm, targets[0])}, 2.0)
-    result = pk.solve_ik(arm, targets)
-    good = judged_by_pinocchio(model, tip, result.best().numpy(), targets.numpy(), arm)
-    call = t["fk"] / 1000
-    row = [
-        str(n),
-        f"{100 * good:.2f} %",
-        f"{t['ik'] / n * 1e6:.1f}",
-        f"{t['ik'] / n / call:.1f}",
-        f"{t['one'] / call:.0f}",
-        f"{call * 1e6:.2f}",
-    ]
-    header = ["targets", "solved", "us a target", "= Pinocchio FK calls", "one target alone, calls", "a call [us]"]
-    table("inverse kinematics, 1e-4 m and 1e-3 rad, solved as Pinocchio judges, inside the limits", header, [row])
-
-
-def judged_by_pinocchio(
-    model: pinocchio.Model, tip: str, q: np.ndarray, targets: np.ndarray, arm: pk.SerialChain
-) -> float:
-    """Give the share of solutions (n, nq) that meet their targets inside the limits."""
-    data, frame, good = model.createData(), model.getFrameId(tip), 0
-    low, high = (np.array(bound) for bound in arm.get_joint_limits())
-    for x, T in zip(q, targets):
-        pinocchio.framesForwardKinematics(model, data, np.concatenate([x, np.zeros(model.nq - len(x))]))
-        pose = data.oMf[frame]
-        near = np.linalg.norm(pose.translation - T[:3, 3]) <= 1e-4
-        good += (
-            near
-            and np.linalg.norm(pinocchio.log3(pose.rotation.T @ T[:3, :3])) <= 1e-3
-            and bool(((x >= low) & (x <= high)).all())
-        )
-    return good / len(q)
-
-
-def against_the_peer(ours: pk.SerialChain, theirs: peer.SerialChain, n: int = 1000, retries: int = 10) -> None:
-    """Solve the same targets by the same class of both: pytorch_kinematics at its default tolerances, 1e-3 m and 1e-2 rad."""
-    goal = ours.forward_kinematics(ours.random(n)).get_matrix()
-    limits = torch.tensor(ours.get_joint_limits(), dtype=ours.dtype).T
-    settings = dict(num_retries=retries, joint_limits=limits, max_iterations=100, early_stopping_any_converged=True)
-    theirs_ik = peer.PseudoInverseIK(theirs, **settings, early_stopping_no_improvement="all")
-    ours_ik = pk.PseudoInverseIK(ours, **settings, early_stopping_no_improvement="all")
-    options = pk.IKOptions(position_tolerance=1e-3, rotation_tolerance=1e-2)
-    peer_goal, our_goal = peer.Transform3d(matrix=goal), pk.Transform3d(matrix=goal)
-    t = medians(
-        {
-            "peer": lambda: theirs_ik.solve(peer_goal),
-            "class": lambda: ours_ik.solve(our_goal),
-            "pk": lambda: pk.solve_ik(ours, goal, options=options),
-        },
-        least=3,
-    )
-    solved = [
-        x.converged_any.double().mean().item()
-        for x in (theirs_ik.solve(peer_goal), ours_ik.solve(our_goal), pk.solve_ik(ours, goal, options=options))
-    ]
-    rows = [
-        [name, f"{100 * share:.1f} %", f"{t[key] / n * 1e6:.1f}", f"{t['peer'] / t[key]:.1f}"]
-        for name, key, share in zip(
-            ("pytorch_kinematics.PseudoInverseIK", "pk.PseudoInverseIK", "pk.solve_ik"), t, solved, strict=False
-        )
-    ]
-    table(
-        f"inverse kinematics of {n} targets, {retries} retries, 1e-3 m and 1e-2 rad",
-        ["", "solved", "us a target", "times as fast"],
-        rows,
-    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 Call = Callable[[], object]
 
 
-def medians(calls: Mapping[str, Call], seconds: float = 1.0, least: int = 5) -> dict[str, float]:
+def medians(
+    calls: Mapping[str, Call], seconds: float = 1.0, least: int = 5, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, float]:
     """Give the median time [s] of each call; they run in turn, after one warm-up each, until `seconds` have passed."""
     for call in calls.values():
         call()
@@ -17,9 +19,9 @@ def medians(calls: Mapping[str, Call], seconds: float = 1.0, least: int = 5) -> 
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or min(map(len, times.values())) < least:
         for name, call in calls.items():
-            start = time.perf_counter()
+            start = clock()
             call()
-            times[name].append(time.perf_counter() - start)
+            times[name].append(clock() - start)
     return {name: statistics.median(values) for name, values in times.items()}
 
 

@@ -143,7 +143,20 @@ def norms(e):
 @jit
 def weight_axes(given, row, tip):
     """Give the axes of the weights of a row, as the columns of a rotation by rows: those given, or the tip's."""
-    return tip if given.shape[0] == 0 else given[min(row, given.shape[0] - 1)]
+    if given.shape[0] == 0:
+        return tip[0], tip[1], tip[2], tip[3], tip[4], tip[5], tip[6], tip[7], tip[8]
+    g = min(row, given.shape[0] - 1)
+    return (
+        given[g, 0],
+        given[g, 1],
+        given[g, 2],
+        given[g, 3],
+        given[g, 4],
+        given[g, 5],
+        given[g, 6],
+        given[g, 7],
+        given[g, 8],
+    )
 
 
 @jit
