@@ -19,6 +19,7 @@ from .builders import (
     build_serial_chain_from_sdf,
     build_serial_chain_from_urdf,
 )
+from .calibration import CalibrationError, CalibrationOptions, CalibrationResult, Undetermined, calibrate
 from .chain import Chain
 from .elementary_transforms import *  # noqa: F403
 from .errors import (
@@ -52,6 +53,9 @@ from .warmup import warmup
 __version__ = "0.1.0"
 
 __all__ = [
+    "CalibrationError",
+    "CalibrationOptions",
+    "CalibrationResult",
     "Chain",
     "IKFailed",
     "IKOptionError",
@@ -68,6 +72,7 @@ __all__ = [
     "ShapeError",
     "TensorTypeError",
     "Transform3d",
+    "Undetermined",
     "UnknownJoint",
     "UnknownLink",
     "UnknownName",
@@ -79,6 +84,7 @@ __all__ = [
     "build_serial_chain_from_mjcf",
     "build_serial_chain_from_sdf",
     "build_serial_chain_from_urdf",
+    "calibrate",
     "load",
     "parse_mjcf",
     "parse_sdf",

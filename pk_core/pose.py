@@ -78,6 +78,31 @@ class Pose:
         x, y, z = back.rotate(self.xyz)
         return Pose((-x, -y, -z), back.rotation)
 
+    def rpy(self) -> Vector:
+        """Give fixed-axis roll, pitch, yaw [rad]: the inverse of `from_xyz_rpy`; in gimbal lock the yaw is zero."""
+        (xx, xy, xz), (yx, yy, yz), (zx, _, _) = self.rotation
+        horizontal = math.hypot(xx, yx)
+        yaw = math.atan2(yx, xx) if horizontal > 1e-15 else 0.0
+        s, c = math.sin(yaw), math.cos(yaw)
+        return math.atan2(s * xz - c * yz, c * yy - s * xy), math.atan2(-zx, horizontal), yaw
+
+    def wxyz(self) -> tuple[float, float, float, float]:
+        """Give the quaternion, real part first and not negative: the inverse of `from_xyz_wxyz`.
+
+        Source: Markley, Unit quaternion from rotation matrix, 2008: the row of 4 q q^T that is largest.
+        """
+        (a, b, c), (d, e, f), (g, h, i) = self.rotation
+        rows = (
+            (1 + a + e + i, h - f, c - g, d - b),
+            (h - f, 1 + a - e - i, b + d, c + g),
+            (c - g, b + d, 1 - a + e - i, f + h),
+            (d - b, c + g, f + h, 1 - a - e + i),
+        )
+        row = max(rows, key=lambda row: math.hypot(*row))
+        norm = math.copysign(math.hypot(*row), row[0])
+        w, x, y, z = (entry / norm for entry in row)
+        return w, x, y, z
+
     def matrix(self) -> list[list[float]]:
         """Give the 4x4 homogeneous matrix, rows as lists."""
         rows = [[*row, p] for row, p in zip(self.rotation, self.xyz)]

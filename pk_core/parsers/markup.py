@@ -24,7 +24,7 @@ _MARKUP = re.compile(
     re.DOTALL | re.ASCII,
 )
 _ENDS = ("-->", "]]>", "?>")
-_ATTRIBUTE = re.compile(rf"\s+([^\s=]+)\s*=\s*{_QUOTED}", re.ASCII)
+_ATTRIBUTE = re.compile(rf"\s+([^\s=]+)\s*=\s*({_QUOTED})", re.ASCII)
 _PREFIXED_ELEMENT = re.compile(r"<([A-Za-z_][\w.-]*):", re.ASCII)
 _PREFIXED_ATTRIBUTE = re.compile(r"""\s(?!xmlns:)([^\s:=<>"'/]+):[^\s:=<>"'/]+\s*=\s*["']""", re.ASCII)
 _PREFIX = re.compile(r"(?!xml(?:ns)?$)[A-Za-z_][\w.-]*", re.ASCII)
@@ -77,7 +77,7 @@ def missing_declarations(text: str) -> tuple[int, str]:
     root = next(start_tags(text), None) if prefixes else None
     if root is None:
         return 0, ""
-    declared = {name.removeprefix("xmlns:") for name in _attribute_names(text, root.end()) if name.startswith("xmlns:")}
+    declared = {name.removeprefix("xmlns:") for name in attribute_spans(text, root.end()) if name.startswith("xmlns:")}
     missing = [prefix for prefix in prefixes if prefix not in declared][:MAX_UNDECLARED_PREFIXES]
     return root.end(), "".join(f' xmlns:{prefix}="urn:{prefix}"' for prefix in missing)
 
@@ -96,16 +96,21 @@ def attributes_as_written(
     values = iter(attributes.values())
     uris = {f"xmlns:{prefix}" if prefix else "xmlns": uri for prefix, uri in namespaces.items()}
     written = {}
-    for name in _attribute_names(text, position):
+    for name in attribute_spans(text, position):
         is_namespace = name == "xmlns" or name.startswith("xmlns:")
         # Where one is missing lxml has logged an error, and the document will be refused.
         written[name] = uris.get(name) or "" if is_namespace else next(values, "")
     return written
 
 
-def _attribute_names(text: str, position: int) -> list[str]:
-    names = []
+def attribute_spans(text: str, position: int) -> dict[str, tuple[int, int]]:
+    """Give where the values of the attributes stand between their quotes, by name in order.
+
+    Args:
+        position: the end of the element's name in its start tag.
+    """
+    spans: dict[str, tuple[int, int]] = {}
     while match := _ATTRIBUTE.match(text, position):
-        names.append(match[1])
         position = match.end()
-    return names
+        spans[match[1]] = (match.start(2) + 1, position - 1)
+    return spans

@@ -51,6 +51,29 @@ def decode(data: str | bytes, source: str = "") -> str:
     return _without_declaration(text)
 
 
+def encoding_of(data: bytes, source: str = "") -> str:
+    """Name the encoding of a description: as its byte order mark or declaration says, UTF-8 without either.
+
+    Raises:
+        ParseError: it declares one that Python does not know.
+    """
+    for mark, encoding in _BYTE_ORDER_MARKS + _BARE_OPENINGS:
+        if data.startswith(mark):
+            return encoding
+    declared = _DECLARED_ENCODING.match(data[:1000])
+    if declared is None:
+        return "utf-8"
+    name = declared.group(1).decode("ascii")
+    try:
+        known = codecs.lookup(name).name
+    except LookupError:
+        known = ""
+    if not _TEXT_ENCODINGS.match(known) or known == "utf-7":
+        raise ParseError(f"unknown encoding {name!r}; write the file in UTF-8", line=1, element="?xml", source=source)
+    # Whoever declares UTF-16 in bytes that begin with plain `<?xml` has not written UTF-16.
+    return "utf-8" if known.startswith(("utf-16", "utf-32")) else _ALL_OF_ASCII.get(known, known)
+
+
 def line_at(text: str, position: int) -> int:
     """Give the line number, from 1, of a position in a text whose lines end with LF."""
     return text.count("\n", 0, position) + 1
@@ -68,7 +91,7 @@ def _without_declaration(text: str) -> str:
 
 
 def _decode_bytes(data: bytes, source: str) -> str:
-    encoding = _encoding_of(data, source)
+    encoding = encoding_of(data, source)
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -76,24 +99,6 @@ def _decode_bytes(data: bytes, source: str) -> str:
         found = f"byte 0x{data[error.start]:02x}" if error.start < len(data) else "the end"
         reason = f"not {encoding} text: {found} ({error.reason})"
         raise ParseError(reason, line=line_at(before, len(before)), source=source) from None
-
-
-def _encoding_of(data: bytes, source: str) -> str:
-    for mark, encoding in _BYTE_ORDER_MARKS + _BARE_OPENINGS:
-        if data.startswith(mark):
-            return encoding
-    declared = _DECLARED_ENCODING.match(data[:1000])
-    if declared is None:
-        return "utf-8"
-    name = declared.group(1).decode("ascii")
-    try:
-        known = codecs.lookup(name).name
-    except LookupError:
-        known = ""
-    if not _TEXT_ENCODINGS.match(known) or known == "utf-7":
-        raise ParseError(f"unknown encoding {name!r}; write the file in UTF-8", line=1, element="?xml", source=source)
-    # Whoever declares UTF-16 in bytes that begin with plain `<?xml` has not written UTF-16.
-    return "utf-8" if known.startswith(("utf-16", "utf-32")) else _ALL_OF_ASCII.get(known, known)
 
 
 def _refuse_no_characters(text: str, source: str) -> None:

@@ -23,6 +23,7 @@ FLOORS = (
     ("integration", "configuration", "chain_info", "parameters", "chain_velocities", "chain", "serial_chain"),
     ("description_files", "load", "builders"),
     ("ik",),
+    ("calibration",),
     ("warmup",),
     ("__init__",),
 )
