@@ -10,8 +10,9 @@ from torch import Tensor
 from ..chain import Chain
 from ..configuration import Configuration
 from ..errors import ShapeError
+from ..ik.targets import as_rows
 from ..model import JointType
-from ..parameters import RIGID, Parameters
+from ..parameters import Parameters
 from ..serial_chain import SerialChain
 from ..transform import Transform3d
 from .measurements import Measurements, read_measurements
@@ -163,7 +164,6 @@ def _tool(tool_pose: Tensor | Transform3d | None) -> Tensor:
     T = T[0] if T.shape == (1, 4, 4) else T
     if T.shape != (4, 4):
         raise ShapeError(f"tool_pose has shape {tuple(T.shape)}; it must be (4, 4)")
-    R = T[:3, :3]
-    if not torch.allclose(R @ R.mT, torch.eye(3).to(R), rtol=0, atol=RIGID) or not torch.linalg.det(R) > 0:
-        raise ShapeError("tool_pose is no rigid transform: its rotation is not orthonormal")
+    if not as_rows(T)[1].all():
+        raise ShapeError("tool_pose is no rigid transform: it holds NaN, or its rotation is not orthonormal")
     return T

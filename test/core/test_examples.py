@@ -32,6 +32,13 @@ def test_the_loss_falls():
     assert len(losses) == 4 and losses[-1] < 0.05 * losses[0]
 
 
+def test_calibrate_arm_finds_the_robot_to_a_tenth_of_a_millimetre():
+    printed = run(ROOT / "examples" / "calibrate_arm.py")
+    before, after = (float(re.search(rf"{when} +(\S+) mm", printed)[1]) for when in ("before", "after"))
+    assert before > 10 and after < 0.1
+    assert "rows that hardly count: 10\n" in printed
+
+
 def test_the_ten_lines_of_the_readme_run(tmp_path):
     code = re.search(r"```python\n(import torch.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[1]
     script = tmp_path / "readme.py"
@@ -49,7 +56,9 @@ def test_every_example_is_tested():
         assert path.name in tested
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/coming_from_pytorch_kinematics.md", "docs/design.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/calibration.md", "docs/coming_from_pytorch_kinematics.md", "docs/design.md"]
+)
 def test_links_between_documents_lead_somewhere(name):
     document = ROOT / name
     for link in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
