@@ -108,17 +108,17 @@ def test_a_batch_tells_how_far_it_is_and_ends_with_all_rows(
     panda_bench: Bench, action: ActionClient, oracle: Oracle
 ) -> None:
     Ts = reachable(oracle, 20)
-    request = SolveIKBatch.Goal(tip_link=TIP, target_array=(rows(Ts).ravel().tolist() + HARD * 100))
+    request = SolveIKBatch.Goal(tip_link=TIP, target_array=(rows(Ts).ravel().tolist() + HARD * 4000))
     goal = Goal(panda_bench, action, request)
     status, result = goal.result()
     assert status == GoalStatus.STATUS_SUCCEEDED
     assert result.error_code == SolveIKBatch.Result.NO_IK_SOLUTION
-    assert list(result.status) == [0] * 20 + [1] * 100
-    assert "100 of 120 targets did not converge" in result.message
+    assert list(result.status) == [0] * 20 + [1] * 4000
+    assert "4000 of 4020 targets did not converge" in result.message
     check(oracle, np.array(result.positions)[: 20 * 7], Ts)
     done = [feedback.done for feedback in goal.feedback]
     assert done == sorted(done) and done
-    assert all(feedback.targets == 120 and 0 < feedback.done < 120 for feedback in goal.feedback)
+    assert all(feedback.targets == 4020 and 0 < feedback.done < 4020 for feedback in goal.feedback)
     assert all(feedback.solved <= 20 for feedback in goal.feedback)
 
 
