@@ -14,7 +14,7 @@ import torch
 import pk_core as pk
 
 REPOSITORY = Path(__file__).parents[1]
-SHARED = Path(os.environ.get("PK_SHARED") or REPOSITORY / "shared")
+SHARED = Path(os.environ.get("PK_SHARED") or REPOSITORY.parent / "shared")
 CORPUS = SHARED / "corpus" / "robots"
 
 # name: file, frames to place, first frame of the path
