@@ -1,4 +1,4 @@
-"""Ratios of pk against pytorch_kinematics, Pinocchio and a plain copy of the output, from one run; `ik.py` has inverse kinematics.
+"""Ratios of pk against pytorch_kinematics, Pinocchio and a plain copy of the output, from one run; `ik.py` has more of IK.
 
     python benchmarks/kinematics.py [--robots iiwa humanoid chain100] [--batches 1 64 1024 16384 131072]
                                     [--dtypes float32 float64]
@@ -16,7 +16,9 @@ from collections.abc import Callable
 import pinocchio
 import pytorch_kinematics as peer
 import torch
-from robots import urdf_of
+from ik_peers import against_pytorch_kinematics
+from ik_robots import Arm
+from robots import USUAL, urdf_of
 from timing import medians, table
 
 import pk_core as pk
@@ -27,9 +29,7 @@ COMPILED_UP_TO = 16  # joints: Inductor takes minutes for the peer's loop over m
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--robots", nargs="+", default=["iiwa", "humanoid", "chain100"], help="or panda, ur5e, chain<N>"
-    )
+    parser.add_argument("--robots", nargs="+", default=USUAL, help="or ur5e, chain<N>")
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 64, 1024, 16384, 131072])
     parser.add_argument("--dtypes", nargs="+", choices=["float32", "float64"], default=["float32", "float64"])
     arguments = parser.parse_args()
@@ -38,6 +38,7 @@ def main() -> None:
         for robot in arguments.robots:
             forward_kinematics(robot, getattr(torch, dtype), arguments.batches)
     growth(torch.float32)
+    against_pytorch_kinematics([Arm.load(name) for name in ("panda", "ur5e")], 1000)
 
 
 def forward_kinematics(robot: str, dtype: torch.dtype, batches: list[int]) -> None:

@@ -10,11 +10,12 @@ CORPUS = Path(os.environ.get("PK_SHARED") or ROOT.parent / "shared") / "corpus" 
 
 # name -> (URDF, the frame whose Jacobian is measured)
 FILES = {
-    "panda": (ROOT / "config/robots/panda.urdf", "panda_hand_tcp"),
     "ur5e": (ROOT / "config/robots/ur5e.urdf", "tool0"),
     "iiwa": (CORPUS / "iiwa7.urdf", "ee_link"),
     "humanoid": (CORPUS / "g1_29dof_with_hand.urdf", "left_hand_palm_link"),
 }
+# what is measured unless something else is asked for
+USUAL = ["iiwa", "humanoid", "chain100"] if CORPUS.is_dir() else ["ur5e", "chain100"]
 
 
 def urdf_of(name: str) -> tuple[bytes, str]:
