@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping, Sequence
 
 import torch
@@ -46,17 +45,26 @@ class Chain(ChainInfo, ChainVelocities):
         self._tree = tree
         self._place(dtype, torch.device(device))
 
-    @torch.inference_mode(False)  # what is made in inference mode can't take part in a backward pass
     def _place(self, dtype: torch.dtype, device: torch.device) -> None:
         """Make all tensors anew, then take them: nothing of the old dtype or device stays behind, or nothing changes."""
         if dtype not in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
             raise TypeError(f"a chain has a floating dtype, got {dtype}")
-        tensors = TreeTensors.make(self._tree, dtype, device)
-        if self.parameters is not None:
-            self.parameters = self.parameters.to(dtype, device)
-            tensors = tensors.with_constants(parametrised(self.robot, self._tree, tensors.constants, self.parameters))
-        low, high = (bound.to(device) for bound in configuration.limit_tensors(self._tree, dtype))
-        self.dtype, self.device, self._tensors, self.low, self.high = dtype, device, tensors, low, high
+        with torch.inference_mode(False):  # what is made in inference mode can't take part in a backward pass
+            described = TreeTensors.make(self._tree, dtype, device)
+            parameters = None if self.parameters is None else self.parameters.to(dtype, device)
+            low, high = (bound.to(device) for bound in configuration.limit_tensors(self._tree, dtype))
+        tensors = described if parameters is None else self._parametrised(described, parameters)
+        self.dtype, self.device, self._described, self.low, self.high = dtype, device, described, low, high
+        self._take(parameters, tensors)
+
+    def _parametrised(self, described: TreeTensors, parameters: Parameters) -> TreeTensors:
+        """Put parameters in the place of what the description says."""
+        with torch.inference_mode(False):
+            constants = parametrised(self.robot, self._tree, described.constants, parameters)
+        return described.with_constants(constants)
+
+    def _take(self, parameters: Parameters | None, tensors: TreeTensors) -> None:
+        self.parameters, self._tensors = parameters, tensors
         self._pruned: dict[tuple[str, ...], TreeTensors] = {self._tree.frame_names: tensors}
         self._motions_of: dict[str, Motions] = {}
 
@@ -102,10 +110,10 @@ class Chain(ChainInfo, ChainVelocities):
         given = check_parameters(
             self.robot, origins or {}, axes or {}, offsets or {}, mimic or {}, base, self.dtype, self.device
         )
-        other = copy.copy(self)
-        other._set(
-            self.robot, self._tree, self.parameters.merged(given) if self.parameters else given, self.dtype, self.device
-        )
+        other = object.__new__(type(self))  # as copy.copy does, which torch.compile can't trace
+        other.__dict__.update(self.__dict__)
+        merged = self.parameters.merged(given) if self.parameters else given
+        other._take(merged, self._parametrised(self._described, merged))
         return other
 
     def ensure_tensor(self, th: Configuration, missing: Missing = "neutral") -> Tensor:

@@ -79,7 +79,7 @@ class _Builder:
             self.nv += joint.nv
 
     def _leaders(self, joint: Joint) -> list[Joint]:
-        return [_resolve(self.robot, joint, axis, k)[0] for k, axis in enumerate(joint.axes)]
+        return [_resolve(self.robot, joint, k)[0] for k in range(len(joint.axes))]
 
     def tree(self) -> Tree:
         return Tree(
@@ -154,7 +154,7 @@ class _Builder:
 
     def _follow(self, joint: Joint, axis: Axis, k: int) -> dict:
         """Find the column that moves an axis, and how: value = multiplier * q[column] + offset."""
-        leader, k, multiplier, offset = _resolve(self.robot, joint, axis, k)
+        leader, k, multiplier, offset = _resolve(self.robot, joint, k)
         span = self.spans[leader.name]
         return dict(
             axis=axis.direction,
@@ -189,13 +189,14 @@ class _Builder:
         return len(self.layout) - 1
 
 
-def _resolve(robot: Robot, joint: Joint, axis: Axis, k: int = 0) -> tuple[Joint, int, float, float]:
-    """Follow a chain of mimics to its leader: (leader, its axis, multiplier, offset)."""
-    multiplier, offset, seen = 1.0, 0.0, {(joint.name, k)}
-    while axis.mimic is not None:
-        mimic = axis.mimic
-        offset += multiplier * mimic.offset
-        multiplier *= mimic.multiplier
+def mimic_chain(robot: Robot, joint: Joint, k: int = 0) -> list[tuple[Joint, int]]:
+    """List an axis of a joint, (joint, axis), the one that it mimics, and so on to the leader, which mimics none.
+
+    Raises:
+        ModelError: joints mimic each other in a cycle, or one that has no such axis.
+    """
+    chain, seen = [(joint, k)], {(joint.name, k)}
+    while (mimic := joint.axes[k].mimic) is not None:
         joint, k = robot.joint(mimic.joint), mimic.axis
         if (joint.name, k) in seen:
             names = sorted({name for name, _ in seen})
@@ -206,9 +207,20 @@ def _resolve(robot: Robot, joint: Joint, axis: Axis, k: int = 0) -> tuple[Joint,
                 line=joint.line,
                 element="joint",
             )
+        chain.append((joint, k))
         seen.add((joint.name, k))
-        axis = joint.axes[k]
-    return joint, k, multiplier, offset
+    return chain
+
+
+def _resolve(robot: Robot, joint: Joint, k: int = 0) -> tuple[Joint, int, float, float]:
+    """Follow a chain of mimics to its leader: (leader, its axis, multiplier, offset)."""
+    *followers, (leader, axis) = mimic_chain(robot, joint, k)
+    multiplier, offset = 1.0, 0.0
+    for follower, own in followers:
+        mimic = follower.axes[own].mimic
+        offset += multiplier * mimic.offset
+        multiplier *= mimic.multiplier
+    return leader, axis, multiplier, offset
 
 
 def plane_axes(normal: Vector) -> tuple[Vector, Vector]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from .errors import ShapeError, TensorTypeError, UnknownJoint, UnsupportedError
+from .flatten import mimic_chain
 from .model import Joint, JointType, Robot
 from .pose import Pose
 from .rotation import matrix_product
@@ -107,7 +108,7 @@ def parametrised(robot: Robot, tree: Tree, constants: Tensor, parameters: Parame
     rows = list(constants.unbind(-2))
     if parameters.base is not None:
         rows[0] = _with_origin(rows[0], parameters.base)
-    followed = _followed_by(robot, {*parameters.offsets, *parameters.mimic})
+    moved = {*parameters.offsets, *parameters.mimic}
     for i, source in enumerate(tree.sources):
         if source.origin_of in parameters.origins:
             origin = _origin(robot.joint(source.origin_of), source, parameters.origins[source.origin_of])
@@ -116,8 +117,12 @@ def parametrised(robot: Robot, tree: Tree, constants: Tensor, parameters: Parame
             axis = parameters.axes[source.motion_of]
             unit = axis / torch.linalg.vector_norm(axis, dim=-1, keepdim=True)
             rows[i] = _with_columns(rows[i], AXIS, -unit if source.reversed else unit)
-        if source.motion_of in followed:
-            value = torch.broadcast_tensors(*_follow(robot, source, parameters, constants))
+        if not source.motion_of or not moved:
+            continue
+        chain = mimic_chain(robot, robot.joint(source.motion_of), source.axis_index)
+        if any(joint.name in moved for joint, _ in chain):
+            joint, k = chain[0]
+            value = torch.broadcast_tensors(*_follow(chain, joint.axes[k].reference, parameters, constants))
             rows[i] = _with_columns(rows[i], MULTIPLIER, torch.stack(value, -1))
     batch = torch.broadcast_shapes(*(row.shape[:-1] for row in rows))
     return torch.stack([row.expand(*batch, row.shape[-1]) for row in rows], -2)
@@ -133,30 +138,19 @@ def _origin(joint: Joint, source: NodeSource, origin: Tensor) -> Tensor:
     return torch.cat([torch.cat([R, -matrix_product(R, p)], -1), origin[..., 3:, :]], -2)
 
 
-def _follow(robot: Robot, source: NodeSource, parameters: Parameters, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Give (multiplier, offset) of a node's value, chains of mimics resolved: value = multiplier * q[column] + offset."""
-    joint, k = robot.joint(source.motion_of), source.axis_index
-    multiplier, offset = like.new_ones(()), like.new_tensor(-joint.axes[k].reference)
-    while True:
+def _follow(
+    chain: list[tuple[Joint, int]], reference: float, parameters: Parameters, like: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Give (multiplier, offset) of a node's value, its chain of mimics resolved: value = multiplier * q[column] + offset."""
+    multiplier, offset = like.new_ones(()), like.new_tensor(-reference)
+    for joint, k in chain:
         if joint.name in parameters.offsets:
             offset = offset + multiplier * parameters.offsets[joint.name]
-        mimic = joint.axes[k].mimic
-        if mimic is None:
-            return multiplier, offset
-        own = parameters.mimic.get(joint.name, (mimic.multiplier, mimic.offset))
-        offset = offset + multiplier * own[1]
-        multiplier = multiplier * own[0]
-        joint, k = robot.joint(mimic.joint), mimic.axis
-
-
-def _followed_by(robot: Robot, names: Iterable[str]) -> set[str]:
-    """List the joints whose value depends on one of these: themselves and what mimics them, and so on."""
-    found = set(names)
-    while True:
-        more = {j.name for j in robot.joints for axis in j.axes if axis.mimic and axis.mimic.joint in found} - found
-        if not more:
-            return found
-        found |= more
+        if (mimic := joint.axes[k].mimic) is not None:
+            ratio, shift = parameters.mimic.get(joint.name, (mimic.multiplier, mimic.offset))
+            offset = offset + multiplier * shift
+            multiplier = multiplier * ratio
+    return multiplier, offset
 
 
 def _with_origin(row: Tensor, origin: Tensor) -> Tensor:
@@ -185,7 +179,9 @@ def _pose(what: str, value: Tensor | Transform3d, dtype: torch.dtype, device: to
         value = value[0] if value.shape[:-2] == (1,) else value
     pose = _checked(what, value, (4, 4), dtype, device)
     R = pose.detach()[..., :3, :3]
-    if not values_are_hidden() and not torch.allclose(matrix_product(R.mT, R), torch.eye(3).to(R), rtol=0, atol=RIGID):
+    if not values_are_hidden() and not torch.allclose(
+        matrix_product(R.mT, R), torch.eye(3, dtype=R.dtype, device=R.device), rtol=0, atol=RIGID
+    ):
         raise ShapeError(
             f"{what} holds a matrix that is no rotation: R^T R differs from the identity by more than {RIGID}"
         )

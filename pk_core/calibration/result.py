@@ -121,7 +121,7 @@ class CalibrationResult:
         return rewrite_urdf(urdf, **described(self.chain))
 
     def summary(self) -> str:
-        """Describe the result, a line for each parameter; lengths in mm, angles in mrad."""
+        """Describe the result, a line for each parameter; lengths in mm, angles in mrad, multipliers in thousandths."""
         errors = [("position", self.position_rms, "mm")]
         errors += [("rotation", self.rotation_rms, "mrad")] if self.residuals.shape[1] == 6 else []
         lines = [f"{name} rms {1e3 * a:.4g} -> {1e3 * b:.4g} {unit}" for name, (a, b), unit in errors]

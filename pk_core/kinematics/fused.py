@@ -1,6 +1,7 @@
 """The fused CPU kernels called on tensors.
 
 Shapes are those of `reference`; constants are (n_nodes, 19), or (*batch, n_nodes, 19) with the batch of q.
+Results are allocated by numpy, which asks for huge pages: a large one is then written sooner the first time.
 """
 
 from __future__ import annotations

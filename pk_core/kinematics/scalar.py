@@ -60,7 +60,7 @@ SINCOS_SINGLE_RANGE = 8192.0
 
 @jit_exact
 def sincos_single(x):
-    """Give (sin x, cos x) of a float32 to 1e-7 for |x| < SINCOS_SINGLE_RANGE, in float32 throughout: twice as fast."""
+    """Give (sin x, cos x) of a float32 to 1e-7 for |x| < SINCOS_SINGLE_RANGE, in float32 throughout."""
     k = np.floor(x * _SINGLE_TWO_OVER_PI + _HALF)
     r = ((x - k * _SINGLE_1) - k * _SINGLE_2) - k * _SINGLE_3
     z = r * r

@@ -187,6 +187,20 @@ def test_calibration_begins_where_the_chain_is_and_leaves_it_there(generator):
     assert worst(result.chain.to(torch.float64), true, TIP, generator) < 1e-6
 
 
+def test_the_default_device_plays_no_part(generator):
+    arm = ur5e()
+    q = arm.random(20, generator)
+    measured = seen(tips(arm, q, "tool0"), generator)
+    asked = dict(origins=["elbow_joint"], axes=["wrist_1_joint"], base=True, tool=True)
+    for loss in ("squared", "huber", "cauchy"):
+        options = CalibrationOptions(loss=loss)
+        with torch.device("meta"):
+            inside = pk.calibrate(arm, q, measured, **asked, options=options)
+            assert "elbow_joint origin x" in inside.summary()
+        outside = pk.calibrate(arm, q, measured, **asked, options=options)
+        torch.testing.assert_close(inside.change, outside.change)
+
+
 def test_configurations_may_be_named_and_poses_may_be_quaternions(generator):
     arm = ur5e()
     q = arm.random(20, generator)
