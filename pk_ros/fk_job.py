@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,21 +10,22 @@ from .answers import FKAnswer
 from .conversions import inverse, rows_from_matrices
 from .frames import Frames, locate_frame
 from .joint_states import JointSnapshot
-from .requests import ErrorCode, Refusal, Settings, abridged, count_configurations, read_configurations, read_links
+from .requests import Settings, count_configurations, read_configurations, read_links
 from .served_model import ServedModel
+from .sliced_request import SlicedRequest
 
 _SLICE = 1024  # configurations
 
 
-class FKJob:
+class FKJob(SlicedRequest):
     """A ComputeFK request. A row of positions that is not finite gives a row of NaN poses.
 
     Attributes:
         weight: number of configurations.
         deadline: none.
-        answer: None until the last step.
     """
 
+    _kind = FKAnswer
     deadline = float("inf")
 
     def __init__(
@@ -41,26 +41,7 @@ class FKJob:
         self._model, self._joints, self._request, self._frames = model, joints, request, frames
         self._poses: np.ndarray | None = None
         self._done = self.weight = 0
-        self.answer: FKAnswer | None = None
         self._guard(lambda: self._admit(settings))
-
-    def step(self) -> bool:
-        """Compute the next slice; give whether it was the last."""
-        if self.answer is None:
-            self._guard(self._advance)
-        return self.answer is not None
-
-    def refuse(self, code: ErrorCode, reason: str) -> None:
-        """End without poses."""
-        self.answer = FKAnswer(error_code=code, message=reason)
-
-    def _guard(self, function: Callable[[], None]) -> None:
-        try:
-            function()
-        except Refusal as refusal:
-            self.refuse(refusal.code, refusal.reason)
-        except Exception as error:  # as for IKJob
-            self.refuse(ErrorCode.FAILURE, abridged(f"{type(error).__name__}: {error}"))
 
     def _admit(self, settings: Settings) -> None:
         self.weight = count_configurations(self._model, self._request, settings)

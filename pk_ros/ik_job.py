@@ -23,7 +23,6 @@ from .requests import (
     ErrorCode,
     Refusal,
     Settings,
-    abridged,
     count_targets,
     read_base,
     read_num_solutions,
@@ -34,6 +33,7 @@ from .requests import (
     read_tip,
 )
 from .served_model import ServedModel
+from .sliced_request import SlicedRequest
 
 CANCELED = 8  # SolveIKBatch.Result.CANCELED
 _TOLD = (pk.IKStatus.CONVERGED, pk.IKStatus.TIMEOUT, pk.IKStatus.INVALID_INPUT, CANCELED)  # any other is NOT_FOUND
@@ -99,15 +99,16 @@ class _Rows:
         self.iterations[begin:end] = array_from_tensor(result.iterations, np.uint32)[:, None]
 
 
-class IKJob:
+class IKJob(SlicedRequest):
     """A SolveIK request, or a goal of SolveIKBatch.
 
     Attributes:
         weight: number of targets.
         deadline: [s].
-        answer: None until the last step.
         n_done, n_solved: targets tried so far, and those of them with a solution.
     """
+
+    _kind = IKAnswer
 
     def __init__(
         self,
@@ -134,32 +135,11 @@ class IKJob:
         self._slice, self._solver_time, self._canceled = _FIRST_SLICE, 0.0, False
         self.n_done = self.n_solved = self.weight = 0
         self.deadline = arrived
-        self.answer: IKAnswer | None = None
         self._guard(self._admit)
-
-    def step(self) -> bool:
-        """Solve the next slice; give whether it was the last."""
-        if self.answer is None:
-            self._guard(self._advance)
-        return self.answer is not None
 
     def cancel(self) -> None:
         """End with what is done by the next step."""
         self._canceled = True
-
-    def refuse(self, code: ErrorCode, reason: str) -> None:
-        """End without a solution."""
-        self.answer = IKAnswer(error_code=code, message=reason)
-
-    def _guard(self, function: Callable[[], None]) -> None:
-        try:
-            function()
-        except Refusal as refusal:
-            self.refuse(refusal.code, refusal.reason)
-        except pk.PkError as error:  # an option that pk knows of but does not do
-            self.refuse(ErrorCode.FAILURE, abridged(str(error)))
-        except Exception as error:  # whatever it is, the node must go on and the caller must hear of it
-            self.refuse(ErrorCode.FAILURE, abridged(f"{type(error).__name__}: {error}"))
 
     def _admit(self) -> None:
         self.weight = count_targets(self._request, self._settings)

@@ -13,7 +13,8 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -197,6 +198,16 @@ class Bench:
             return self.wait_until(answered, f"an answer of {name}").result()
         finally:
             self.node.destroy_client(client)
+
+
+@contextmanager
+def serving(folder: Path, namespace: str, robot: Path) -> Iterator[Program]:
+    """Run a node that serves a robot, given as a parameter, and is still there at the end."""
+    with kinematics_node(folder, namespace, robot_description=robot.read_text()) as program:
+        with Bench(namespace) as bench:
+            bench.diagnosis(f"serving {robot.stem}")  # the first start of all compiles the kernels
+        yield program
+        assert program.running, program.output
 
 
 class JointStates:

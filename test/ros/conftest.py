@@ -22,14 +22,11 @@ os.environ["ROS_LOG_DIR"] = tempfile.mkdtemp(prefix="pk_ros_log")
 @pytest.fixture(scope="session")
 def panda_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """A node that serves the Panda in the namespace /panda, its description given as a parameter."""
-    from bench import Bench, kinematics_node
+    from bench import serving
     from oracle import PANDA
 
-    with kinematics_node(tmp_path_factory.mktemp("panda"), "/panda", robot_description=PANDA.read_text()) as program:
-        with Bench("/panda") as bench:
-            bench.diagnosis("serving panda")  # the first start of all compiles the kernels: no test shall wait for that
+    with serving(tmp_path_factory.mktemp("panda"), "/panda", PANDA) as program:
         yield program
-        assert program.running, program.output
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed: no ROS here")
 pytest.importorskip("pinocchio", reason="pin is the judge of these tests")
 
-from bench import LATCHED, Bench, Program, kinematics_node
+from bench import LATCHED, Bench, Program, serving
 from oracle import PANDA, UR5E, Oracle, pose_matrix
 from pk_ros.msg import LinkPoses, Model
 from pk_ros.srv import ComputeFK
@@ -28,11 +28,8 @@ MJCF = """<mujoco model="swing"><worldbody><body name="rod" pos="0 0 2"><joint n
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
     """A node that serves the UR5e at first."""
-    with kinematics_node(tmp_path_factory.mktemp("swap"), "/swap", robot_description=UR5E.read_text()) as program:
-        with Bench("/swap") as bench:
-            bench.diagnosis("serving ur5e")
+    with serving(tmp_path_factory.mktemp("swap"), "/swap", UR5E) as program:
         yield program
-        assert program.running, program.output
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed: no ROS here")
 pytest.importorskip("pinocchio", reason="pin is the judge of these tests")
 
-from bench import LATCHED, REPOSITORY, Bench, Program, kinematics_node
+from bench import LATCHED, REPOSITORY, Bench, Program, kinematics_node, serving
 from geometry_msgs.msg import PoseArray, PoseStamped, Transform
 from lifecycle_msgs.srv import ChangeState, GetState
 from oracle import PANDA, UR5E, Oracle, pose_matrix
@@ -32,11 +32,8 @@ ROVER = """<robot name="rover"><link name="world"/><link name="base"/><link name
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
     """A node that serves the UR5e."""
-    with kinematics_node(tmp_path_factory.mktemp("run"), "/run", robot_description=UR5E.read_text()) as program:
-        with Bench("/run") as bench:
-            bench.diagnosis("serving ur5e")
+    with serving(tmp_path_factory.mktemp("run"), "/run", UR5E) as program:
         yield program
-        assert program.running, program.output
 
 
 @pytest.fixture
