@@ -122,6 +122,7 @@ $(VENV)/.ros: requirements/ros.txt $(VENV)/.runtime
 $(VENV)/.test: requirements/test.txt $(VENV)/.runtime
 	@echo "pk: installing pytest and the programs to compare with"
 	@$(INSTALL) -r $<
+	@$(QUIETLY) $(VENV)/bin/python -m pip download -q --no-deps --no-binary pytorch-kinematics -d $(VENV)/peer pytorch-kinematics==0.10.0
 	@touch $@
 
 $(VENV)/.colcon: requirements/colcon.txt $(VENV)/.runtime
