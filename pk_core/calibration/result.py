@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..chain import Chain
-from ..parsers.urdf_rewrite import Description, rewrite_urdf
+from ..parsers.urdf.rewrite import Description, rewrite_urdf
 from .description import described
 
 SHOWN = 0.05  # smaller parts of a combination are left out of its text

@@ -11,7 +11,7 @@ from mutations import mutate, mutation
 from pk_core.errors import PkError
 from pk_core.flatten import flatten
 from pk_core.parsers import parse_sdf
-from pk_core.parsers.sdf_scopes import MAX_NAME_LENGTH
+from pk_core.parsers.sdf.scopes import MAX_NAME_LENGTH
 from pk_core.validation import validate
 
 MODEL = b"""<?xml version="1.0"?>

@@ -13,7 +13,7 @@ from robots import text
 from pk_core.errors import ModelError, ParseError, UnknownJoint, UnsupportedError
 from pk_core.model import Robot
 from pk_core.parsers import parse_urdf
-from pk_core.parsers.urdf_rewrite import rewrite_urdf
+from pk_core.parsers.urdf.rewrite import rewrite_urdf
 from pk_core.pose import IDENTITY, Pose
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")

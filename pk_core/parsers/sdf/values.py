@@ -6,9 +6,9 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from ..pose import IDENTITY, Pose, Vector
-from .numbers import numbers
-from .xml import Element
+from ...pose import IDENTITY, Pose, Vector
+from ..numbers import numbers
+from ..xml import Element
 
 Version = tuple[int, int]
 

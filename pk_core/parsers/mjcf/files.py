@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from .mjcf_attributes import refuse_unknown
-from .xml import MAX_ELEMENTS, Element, parse_xml
+from ..xml import MAX_ELEMENTS, Element, parse_xml
+from .attributes import refuse_unknown
 
 ReadFile = Callable[[str], bytes]
 """Give the content of a file by its path relative to the top file; raises OSError where it can't."""

@@ -12,12 +12,12 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 
-from ..errors import ModelError
-from ..model import Frame, Joint, JointType, Link
-from ..pose import IDENTITY, Pose, Vector
-from .mjcf_compiler import wxyz_of
-from .mjcf_expand import PlacedBody, PlacedJoint
-from .xml import Element
+from ...errors import ModelError
+from ...model import Frame, Joint, JointType, Link
+from ...pose import IDENTITY, Pose, Vector
+from ..xml import Element
+from .compiler import wxyz_of
+from .expand import PlacedBody, PlacedJoint
 
 _log = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final
 
-from ..pose import IDENTITY, Pose, Vector
-from .mjcf_attributes import ORIENTATIONS, Attributes, refuse_unknown
-from .xml import Element
+from ...pose import IDENTITY, Pose, Vector
+from ..xml import Element
+from .attributes import ORIENTATIONS, Attributes, refuse_unknown
 
 Quaternion = tuple[float, float, float, float]
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Final
 
-from .numbers import numbers
-from .urdf_parts import close_names
-from .xml import Element
+from ..names import close_names, meant_tag
+from ..numbers import numbers
+from ..xml import Element
 
 ORIENTATIONS: Final = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 _OWN: Final = ("name", "class")  # never inherited
@@ -197,14 +196,6 @@ def refuse_unknown(element: Element) -> None:
 
 def refuse_misspelt(element: Element, known: tuple[str, ...]) -> None:
     """Refuse an element whose tag is a known one but for upper and lower case, or a letter."""
-    meant = _meant(element.tag, known)
+    meant = meant_tag(element.tag, known)
     if meant:
         raise element.error(f"unknown element; did you mean <{meant}>?")
-
-
-@lru_cache(maxsize=1024)
-def _meant(tag: str, known: tuple[str, ...]) -> str:
-    """Give the known tag that differs from this one in case or in a letter, "" if there is none."""
-    if ":" in tag or len(tag) > 20:
-        return ""
-    return next(iter(difflib.get_close_matches(tag.lower(), known, n=1, cutoff=0.85)), "")

@@ -6,8 +6,8 @@ import logging
 import re
 from typing import Final
 
-from .sdf_values import Version
-from .xml import Element, parse_xml
+from ..xml import Element, parse_xml
+from .values import Version
 
 NEWEST: Final[Version] = (1, 12)
 

@@ -13,13 +13,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ..model import Joint, JointType, Mimic
-from ..pose import Pose
-from .mjcf_links import Built
-from .mjcf_model import Model
-from .mjcf_parts import Scope
-from .urdf_parts import close_names
-from .xml import Element
+from ...model import Joint, JointType, Mimic
+from ...pose import Pose
+from ..names import close_names
+from ..xml import Element
+from .links import Built
+from .model import Model
+from .parts import Scope
 
 _log = logging.getLogger(__name__)
 

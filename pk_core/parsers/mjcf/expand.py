@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from ..model import Axis, Inertial, Shape
-from ..pose import IDENTITY, Pose, Vector
-from .mjcf_model import Model
-from .mjcf_parts import Body, Group, InertialPart, JointPart, Part, Scope, ShapePart, SitePart
-from .xml import Element
+from ...model import Axis, Inertial, Shape
+from ...pose import IDENTITY, Pose, Vector
+from ..xml import Element
+from .model import Model
+from .parts import Body, Group, InertialPart, JointPart, Part, Scope, ShapePart, SitePart
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import logging
 
-from ..errors import ParseError
-from ..model import Box, Capsule, Cylinder, Geometry, Inertial, Link, Mesh, Shape, Sphere, UnknownGeometry
-from .numbers import number, vector
-from .urdf_parts import read_origin, required_name
-from .xml import Element
+from ...errors import ParseError
+from ...model import Box, Capsule, Cylinder, Geometry, Inertial, Link, Mesh, Shape, Sphere, UnknownGeometry
+from ..numbers import number, vector
+from ..xml import Element
+from .parts import read_origin, required_name
 
 Colour = tuple[float, float, float, float]
 

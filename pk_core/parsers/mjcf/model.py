@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from .mjcf_attributes import Defaults, read_defaults, refuse_misspelt, refuse_unknown
-from .mjcf_compiler import Compiler, read_compiler
-from .mjcf_files import Files
-from .mjcf_parts import Body, Group, Part, Scope
-from .mjcf_shapes import Assets, read_assets
-from .urdf_parts import close_names
-from .xml import Element
+from ..names import close_names
+from ..xml import Element
+from .attributes import Defaults, read_defaults, refuse_misspelt, refuse_unknown
+from .compiler import Compiler, read_compiler
+from .files import Files
+from .parts import Body, Group, Part, Scope
+from .shapes import Assets, read_assets
 
 MAX_COPIES: Final = 50_000
 MAX_VISITS: Final = 200_000

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..errors import ParseError
-from ..pose import IDENTITY, Pose
-from .sdf_scopes import Item, Names
-from .sdf_values import child_text, read_pose, relative_to, truth
-from .xml import Element
+from ...errors import ParseError
+from ...pose import IDENTITY, Pose
+from ..xml import Element
+from .scopes import Item, Names
+from .values import child_text, read_pose, relative_to, truth
 
 
 class Frames:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ..errors import ParseError
-from .sdf_scopes import ModelSource
-from .sdf_values import Version, child_text, relative_to, truth
-from .sdf_versions import parse_document
-from .xml import MAX_ELEMENTS, Element
+from ...errors import ParseError
+from ..xml import MAX_ELEMENTS, Element
+from .scopes import ModelSource
+from .values import Version, child_text, relative_to, truth
+from .versions import parse_document
 
 ReadInclude = Callable[[str, str], tuple[str | bytes, str]]
 """Takes the uri and the name of the including file; gives text and name of the included one, or raises ParseError."""

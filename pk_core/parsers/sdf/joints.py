@@ -6,12 +6,12 @@ import logging
 import math
 from typing import Final
 
-from ..model import Axis, Joint, JointType, Mimic
-from ..pose import Vector
-from .sdf_frames import Frames
-from .sdf_scopes import MODEL_FRAME, Item
-from .sdf_values import Version, child_number, child_vector, refuse_children, single, truth, unit_vector
-from .xml import Element
+from ...model import Axis, Joint, JointType, Mimic
+from ...pose import Vector
+from ..xml import Element
+from .frames import Frames
+from .scopes import MODEL_FRAME, Item
+from .values import Version, child_number, child_vector, refuse_children, single, truth, unit_vector
 
 WORLD_AS_CHILD_SINCE: Final[Version] = (1, 10)
 UNLIMITED: Final = 1e16  # what SDF writes where a joint has no limit

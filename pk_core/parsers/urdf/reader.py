@@ -5,19 +5,18 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Collection
-from functools import lru_cache
 
-from ..errors import ModelError
-from ..model import Axis, Joint, JointType, Mimic, Robot
-from ..pose import Vector
-from ..validation import assemble
-from .numbers import number, vector
-from .urdf_link import material_colours, read_link
-from .urdf_parts import close_names, read_origin, refuse_attributes, refuse_other_case, required_name
-from .xml import Element, parse_xml
+from ...errors import ModelError
+from ...model import Axis, Joint, JointType, Mimic, Robot
+from ...pose import Vector
+from ...validation import assemble
+from ..names import close_names, meant_tag
+from ..numbers import number, vector
+from ..xml import Element, parse_xml
+from .link import material_colours, read_link
+from .parts import read_origin, refuse_attributes, refuse_other_case, required_name
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
@@ -77,19 +76,11 @@ def _refuse_misspelt_children(parent: Element, known: tuple[str, ...], foreign: 
     for child in parent.children:
         if child.tag in known:
             continue
-        meant = _meant(child.tag, known)
+        meant = meant_tag(child.tag, known)
         if meant:
             raise child.error(f"unknown element in <{parent.label}>; did you mean <{meant}>?")
         if child.tag in foreign:
             raise child.error(f"not an element of URDF, and would move links; URDF has {', '.join(known)}")
-
-
-@lru_cache(maxsize=1024)
-def _meant(tag: str, known: tuple[str, ...]) -> str:
-    """Give the known tag that differs from this one in case or in a letter, "" if there is none."""
-    if ":" in tag or len(tag) > 20:
-        return ""
-    return next(iter(difflib.get_close_matches(tag.lower(), known, n=1, cutoff=0.85)), "")
 
 
 def _read_joint(element: Element, links: Collection[str]) -> Joint:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ..errors import ModelError
-from ..model import Axis, Joint, JointType, Link, Mimic
-from ..pose import Pose
+from ...errors import ModelError
+from ...model import Axis, Joint, JointType, Link, Mimic
+from ...pose import Pose
 
 WORLD: Final = "world"  # no link of SDF has this name
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection
 
-from ..pose import IDENTITY, Pose
-from .numbers import vector
-from .xml import Element
+from ...pose import IDENTITY, Pose
+from ..numbers import vector
+from ..xml import Element
 
 
 def required_name(element: Element) -> str:
@@ -47,11 +46,3 @@ def refuse_other_case(element: Element, known: Collection[str]) -> None:
     for attribute in element.attributes:
         if attribute not in known and attribute.lower() in known:
             raise element.error(f"unknown attribute {attribute!r}; did you mean {attribute.lower()!r}?")
-
-
-def close_names(name: str, names: Collection[str]) -> str:
-    """Give a hint for an error message, "" where no name is close."""
-    if len(name) > 100:  # comparing long names letter by letter takes minutes
-        return ""
-    close = difflib.get_close_matches(name, [other for other in names if len(other) <= 100], n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""

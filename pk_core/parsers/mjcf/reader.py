@@ -9,14 +9,14 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 
-from ..model import Robot
-from ..validation import assemble
-from .mjcf_equality import folded
-from .mjcf_expand import expand
-from .mjcf_files import Files, ReadFile, from_assets
-from .mjcf_links import build
-from .mjcf_model import Budget
-from .mjcf_tree import read_model
+from ...model import Robot
+from ...validation import assemble
+from .equality import folded
+from .expand import expand
+from .files import Files, ReadFile, from_assets
+from .links import build
+from .model import Budget
+from .tree import read_model
 
 
 def parse_mjcf(

@@ -6,12 +6,12 @@ import logging
 import math
 from typing import Final
 
-from ..model import Axis, JointType
-from ..pose import Vector
-from .mjcf_attributes import Attributes, refuse_unknown
-from .mjcf_compiler import Compiler
-from .mjcf_parts import JointPart
-from .xml import Element
+from ...model import Axis, JointType
+from ...pose import Vector
+from ..xml import Element
+from .attributes import Attributes, refuse_unknown
+from .compiler import Compiler
+from .parts import JointPart
 
 _log = logging.getLogger(__name__)
 

@@ -5,17 +5,17 @@
 
 from __future__ import annotations
 
-from ..model import Frame, Link, Robot
-from ..validation import assemble
-from .sdf_frames import Frames
-from .sdf_include import ReadInclude, expand_includes
-from .sdf_joints import read_joint
-from .sdf_link import read_link
-from .sdf_scopes import MODEL_FRAME, ModelSource, Names, read_model, read_world
-from .sdf_tree import WORLD, hang_on_world, split_followers
-from .sdf_values import SEPARATOR, relative_to
-from .sdf_versions import parse_document
-from .xml import Element
+from ...model import Frame, Link, Robot
+from ...validation import assemble
+from ..xml import Element
+from .frames import Frames
+from .include import ReadInclude, expand_includes
+from .joints import read_joint
+from .link import read_link
+from .scopes import MODEL_FRAME, ModelSource, Names, read_model, read_world
+from .tree import WORLD, hang_on_world, split_followers
+from .values import SEPARATOR, relative_to
+from .versions import parse_document
 
 
 def parse_sdf(data: str | bytes, *, source: str = "", read_include: ReadInclude | None = None) -> Robot:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..errors import ParseError
-from ..model import (
+from ...errors import ParseError
+from ...model import (
     Box,
     Capsule,
     Cylinder,
@@ -27,11 +27,11 @@ from ..model import (
     Sphere,
     UnknownGeometry,
 )
-from ..pose import Pose
-from .mjcf_attributes import Attributes, Defaults
-from .mjcf_compiler import Compiler, from_z_axis
-from .mjcf_parts import InertialPart, ShapePart
-from .xml import Element
+from ...pose import Pose
+from ..xml import Element
+from .attributes import Attributes, Defaults
+from .compiler import Compiler, from_z_axis
+from .parts import InertialPart, ShapePart
 
 _log = logging.getLogger(__name__)
 

@@ -1,16 +1,16 @@
 """The parts of an MJCF model between its text and its robot: bodies, groups of what they hold, joints, sites, shapes.
 
 Groups stand for `<frame>`s, for the copies of a `<replicate>` and for what `<attach>` brings in. Copies share their
-content and differ in pose and names, so they cost nothing before `mjcf_expand.py` unfolds them.
+content and differ in pose and names, so they cost nothing before `expand.py` unfolds them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..model import Axis, Inertial, JointType, Shape
-from ..pose import IDENTITY, Pose, Vector
-from .xml import Element
+from ...model import Axis, Inertial, JointType, Shape
+from ...pose import IDENTITY, Pose, Vector
+from ..xml import Element
 
 
 @dataclass(frozen=True, eq=False)

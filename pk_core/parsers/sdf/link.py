@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import logging
 
-from ..errors import ParseError
-from ..model import (
+from ...errors import ParseError
+from ...model import (
     Box,
     Capsule,
     Cylinder,
@@ -23,11 +23,11 @@ from ..model import (
     Sphere,
     UnknownGeometry,
 )
-from ..pose import Pose
-from .sdf_frames import Frames
-from .sdf_scopes import Item
-from .sdf_values import child_number, child_text, child_vector, read_pose, refuse_children, relative_to, unit_vector
-from .xml import Element
+from ...pose import Pose
+from ..xml import Element
+from .frames import Frames
+from .scopes import Item
+from .values import child_number, child_text, child_vector, read_pose, refuse_children, relative_to, unit_vector
 
 _UNIT_INERTIA = (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)
 

@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ..errors import ModelError
-from .sdf_values import SEPARATOR, Version, read_name, refuse_children
-from .urdf_parts import close_names
-from .xml import Element
+from ...errors import ModelError
+from ..names import close_names
+from ..xml import Element
+from .values import SEPARATOR, Version, read_name, refuse_children
 
 MODEL_FRAME: Final = "__model__"
 UNIQUE_SIBLINGS_SINCE: Final[Version] = (1, 7)  # before, a link and a joint of a model could share a name

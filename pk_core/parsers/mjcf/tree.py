@@ -1,4 +1,4 @@
-"""The bodies of an MJCF model, with frames, copies and attached models: `<worldbody>` to `mjcf_parts.py`.
+"""The bodies of an MJCF model, with frames, copies and attached models: `<worldbody>` to `parts.py`.
 
 https://mujoco.readthedocs.io/en/stable/XMLreference.html#body
 """
@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ..pose import IDENTITY, Pose
-from .mjcf_attributes import Attributes, refuse_misspelt, refuse_unknown
-from .mjcf_joint import read_freejoint, read_joint
-from .mjcf_model import MAX_COPIES, Budget, Model, open_submodel, read_sections
-from .mjcf_parts import Body, Group, Part, SitePart
-from .mjcf_shapes import read_geom, read_inertial, read_pose
-from .urdf_parts import close_names
-from .xml import Element
+from ...pose import IDENTITY, Pose
+from ..names import close_names
+from ..xml import Element
+from .attributes import Attributes, refuse_misspelt, refuse_unknown
+from .joint import read_freejoint, read_joint
+from .model import MAX_COPIES, Budget, Model, open_submodel, read_sections
+from .parts import Body, Group, Part, SitePart
+from .shapes import read_geom, read_inertial, read_pose
 
 _log = logging.getLogger(__name__)
 

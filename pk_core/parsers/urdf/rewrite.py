@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from ..errors import UnknownJoint, UnsupportedError
-from ..pose import IDENTITY, Pose, Vector
-from .markup import attribute_spans, start_tags
-from .numbers import vector
-from .text import encoding_of
-from .urdf import parse_urdf
-from .urdf_parts import read_origin
-from .xml import Element, parse_xml
+from ...errors import UnknownJoint, UnsupportedError
+from ...pose import IDENTITY, Pose, Vector
+from ..markup import attribute_spans, start_tags
+from ..numbers import vector
+from ..text import encoding_of
+from ..xml import Element, parse_xml
+from .parts import read_origin
+from .reader import parse_urdf
 
 UNCHANGED: Final = 1e-12
 """A number that differs by less [m], [rad] from the one in the text leaves the text alone."""
