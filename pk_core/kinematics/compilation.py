@@ -7,10 +7,13 @@ The cache is unpickled when it is read, so the folder must belong to the user an
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import platform
+import shutil
 import tempfile
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -87,12 +90,14 @@ def _cache_folder() -> Path | None:
     base = os.environ.get("PK_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     folder = Path(base) / "pk" / _fingerprint()
     try:
+        if not folder.exists():
+            _remove_unused(folder.parent)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.stat()
         if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
             raise PermissionError(f"{folder} does not belong to this user alone")
         with tempfile.TemporaryFile(dir=folder):
-            pass
+            os.utime(folder)
     except OSError as error:
         warnings.warn(
             f"pk compiles its kernels anew in each process (some seconds): no private cache folder ({error}); "
@@ -104,4 +109,13 @@ def _cache_folder() -> Path | None:
     return folder
 
 
+def _remove_unused(base: Path) -> None:
+    """Remove the folders of kernels that nobody has used for a month: each version of pk, Numba or Python leaves one."""
+    for folder in base.glob("[0-9a-f]" * 16):
+        with contextlib.suppress(OSError):  # another process may be at it
+            if folder.stat().st_mtime < time.time() - _MONTH:
+                shutil.rmtree(folder)
+
+
+_MONTH = 30 * 24 * 3600.0
 _CACHE_FOLDER = _cache_folder()

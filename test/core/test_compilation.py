@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -73,6 +74,19 @@ def test_a_cache_folder_that_others_may_write_is_not_trusted(tmp_path):
     folder.chmod(0o777)
     result = run("import pk_core", PK_CACHE_DIR=str(tmp_path))
     assert "does not belong to this user alone" in result.stderr
+
+
+def test_kernels_that_nobody_used_for_a_month_are_removed(tmp_path):
+    of_others = [tmp_path / "pk" / name for name in ("0123456789abcdef", "fedcba9876543210", "notes")]
+    for folder, days in zip(of_others, (31, 29, 31)):
+        folder.mkdir(parents=True)
+        os.utime(folder, (time.time() - days * 24 * 3600,) * 2)
+    assert run("import pk_core", PK_CACHE_DIR=str(tmp_path)).returncode == 0
+    assert [folder.exists() for folder in of_others] == [False, True, True]
+    (ours,) = set((tmp_path / "pk").iterdir()) - set(of_others)
+    os.utime(ours, (0, 0))
+    assert run("import pk_core", PK_CACHE_DIR=str(tmp_path)).returncode == 0
+    assert ours.stat().st_mtime > time.time() - 3600  # it was used
 
 
 def test_several_threads_may_call_at_once():
