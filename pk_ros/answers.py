@@ -7,12 +7,35 @@ from typing import Any
 
 import numpy as np
 
+import pk_core as pk
+
 from .conversions import float64_field, uint8_field, uint32_field
 from .requests import ErrorCode
 
 
+class Answered:
+    """What all answers have in common."""
+
+    error_code: ErrorCode
+
+    @property
+    def refused(self) -> bool:
+        """Whether there is nothing but the reason."""
+        return self.error_code not in (ErrorCode.SUCCESS, ErrorCode.NO_IK_SOLUTION, ErrorCode.PREEMPTED)
+
+    @property
+    def n_targets(self) -> int:
+        """How many targets of inverse kinematics it answers."""
+        return 0
+
+    @property
+    def n_solved(self) -> int:
+        """How many of them have a solution."""
+        return 0
+
+
 @dataclass(frozen=True)
-class IKAnswer:
+class IKAnswer(Answered):
     """N targets, K solutions each, J joints. The arrays are empty where the request was refused.
 
     Attributes:
@@ -35,9 +58,19 @@ class IKAnswer:
     error_code: ErrorCode = ErrorCode.SUCCESS
     message: str = ""
 
+    @property
+    def n_targets(self) -> int:
+        """N."""
+        return len(self.status)
+
+    @property
+    def n_solved(self) -> int:
+        """How many targets converged."""
+        return int((self.status[:, 0] == pk.IKStatus.CONVERGED).sum())
+
 
 @dataclass(frozen=True)
-class FKAnswer:
+class FKAnswer(Answered):
     """Attributes: poses: (N, L, 7) pose rows, empty where the request was refused."""
 
     poses: np.ndarray = field(default_factory=lambda: np.empty((0, 0, 7)))

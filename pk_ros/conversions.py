@@ -100,6 +100,12 @@ def row_from_pose(pose: Any) -> np.ndarray:
     return rows_from_poses([pose])[0]
 
 
+def fill_pose(pose: Any, row: np.ndarray) -> None:
+    """Write a pose row (7,) into a geometry_msgs/Pose."""
+    p, q = pose.position, pose.orientation
+    p.x, p.y, p.z, q.x, q.y, q.z, q.w = row.tolist()
+
+
 def rows_from_transforms(transforms: Sequence[Any]) -> np.ndarray:
     """Read geometry_msgs/Transform messages into pose rows (N, 7)."""
     rows = [(t.translation, t.rotation) for t in transforms]

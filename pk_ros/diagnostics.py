@@ -39,7 +39,8 @@ class Facts:
         last_problem: what was wrong with the latest joint_states that was not right.
         times_back: how often stamps or the clock were set back.
         pose_times: the percentiles 50, 95 and 99 of the time from joint_states to poses [s]; none for no poses.
-        requests, refusals, failures: requests answered, those of them refused, and those with a row that is not solved.
+        requests, refused_requests: requests answered, and those of them refused.
+        targets, solved: targets of inverse kinematics answered, and those of them with a solution.
         request_times: the percentiles 50, 95 and 99 of the time to their answers [s].
         waiting: requests that are not answered yet.
     """
@@ -66,15 +67,11 @@ class Facts:
     stale_after: float = 1.0
     pose_times: Sequence[float] = ()
     requests: int = 0
-    refusals: int = 0
-    failures: int = 0
+    refused_requests: int = 0
+    targets: int = 0
+    solved: int = 0
     request_times: Sequence[float] = ()
     waiting: int = 0
-
-    def forget(self) -> None:
-        """Set to zero what was counted."""
-        self.messages = self.rejected = self.times_back = self.requests = self.refusals = self.failures = 0
-        self.last_message, self.last_problem = None, ""
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,6 @@ def diagnose(facts: Facts, now: float) -> Diagnosis:
     """Say how the node is, and what it waits for. The sentence stays the same while nothing changes but time."""
     level, message = _verdict(facts, now)
     age = "never" if facts.last_message is None else f"{now - facts.last_message:.3f}"
-    solved = facts.requests - facts.refusals - facts.failures
     values = {
         "robot": facts.robot or "none",
         "description from": facts.source or "none",
@@ -112,8 +108,9 @@ def diagnose(facts: Facts, now: float) -> Diagnosis:
         "pose time p50 p95 p99 [ms]": _milliseconds(facts.pose_times),
         "requests": str(facts.requests),
         "requests waiting": str(facts.waiting),
-        "requests refused": str(facts.refusals),
-        "requests solved [%]": f"{100.0 * solved / facts.requests:.1f}" if facts.requests else "none",
+        "requests refused": str(facts.refused_requests),
+        "targets": str(facts.targets),
+        "targets solved [%]": f"{100.0 * facts.solved / facts.targets:.1f}" if facts.targets else "none",
         "request time p50 p95 p99 [ms]": _milliseconds(facts.request_times),
     }
     return Diagnosis(level, message, values)

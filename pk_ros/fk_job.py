@@ -39,6 +39,7 @@ class FKJob(SlicedRequest):
     ) -> None:
         """Refuse what is too large; all else waits for the first step."""
         self._model, self._joints, self._request, self._frames = model, joints, request, frames
+        self._prefix = settings.frame_prefix
         self._poses: np.ndarray | None = None
         self._done = self.weight = 0
         self._guard(lambda: self._admit(settings))
@@ -48,17 +49,21 @@ class FKJob(SlicedRequest):
 
     def _advance(self) -> None:
         if self._poses is None:
-            model, request = self._model, self._request
-            self._links = read_links(model, request.links)
-            self._base, self._T_base_frame = locate_frame(model, request.header.frame_id, self._frames)
-            self._q = read_configurations(model, self._joints, request.joint_names, request.positions)
-            self._poses = np.empty((len(self._q), len(self._links), 7))
+            self._read()
         end = min(self._done + _SLICE, len(self._q))
         if end > self._done:
             self._poses[self._done : end] = self._place(self._q[self._done : end])
         self._done = end
         if end == len(self._q):
             self.answer = FKAnswer(poses=self._poses)
+
+    def _read(self) -> None:
+        """Check the request."""
+        model, request = self._model, self._request
+        self._links = read_links(model, request.links)
+        self._base, self._T_base_frame = locate_frame(model, request.header.frame_id, self._frames, self._prefix)
+        self._q = read_configurations(model, self._joints, request.joint_names, request.positions)
+        self._poses = np.empty((len(self._q), len(self._links), 7))
 
     def _place(self, q: np.ndarray) -> np.ndarray:
         """Place the links: q (n, nq) -> (n, L, 7)."""

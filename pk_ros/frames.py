@@ -45,33 +45,42 @@ class Frames:
             T = T_parent_child @ T
 
 
-def locate_frame(model: ServedModel, frame_id: str, frames: Frames | None) -> tuple[str, np.ndarray]:
+def link_of_frame(model: ServedModel, frame_id: str, prefix: str = "") -> str:
+    """Give the link that a frame_id names, as it is or with the `frame_prefix` of what is published; empty for none."""
+    names = (_bare(frame_id), _bare(frame_id).removeprefix(_bare(prefix)))
+    return next((name for name in names if name in model.frame_names), "")
+
+
+def locate_frame(model: ServedModel, frame_id: str, frames: Frames | None, prefix: str = "") -> tuple[str, np.ndarray]:
     """Give the link of the model that a frame is tied to, and T_link_frame (4, 4). An empty frame_id is the root.
+
+    Args:
+        prefix: the robot's frames may bear it, and on /tf they do.
 
     Raises:
         Refusal: neither the model nor /tf knows it, or /tf does not tie it to the model.
     """
     name = _bare(frame_id) or model.root
     above: dict[str, np.ndarray] = {}
-    for link, T_link_frame in frames.upwards(name) if frames else [(name, np.eye(4))]:
-        if link in model.frame_names:
-            return link, T_link_frame
-        above[link] = T_link_frame
-    for common, T_common_root in frames.upwards(model.root) if frames else []:
+    for frame, T_above_frame in frames.upwards(name) if frames else [(name, np.eye(4))]:
+        if link := link_of_frame(model, frame, prefix):
+            return link, T_above_frame
+        above[frame] = T_above_frame
+    for common, T_common_root in frames.upwards(_bare(prefix) + model.root) if frames else []:
         if common in above:
             return model.root, inverse(T_common_root) @ above[common]
     raise unknown_frame(model, name, "no transform of /tf ties it to the robot either" if frames else "")
 
 
 def place_frame(
-    model: ServedModel, joints: JointSnapshot, frame_id: str, base: str, frames: Frames | None
+    model: ServedModel, joints: JointSnapshot, frame_id: str, base: str, frames: Frames | None, prefix: str = ""
 ) -> np.ndarray:
     """Give T_base_frame (4, 4) as the joints place it; only the joints between the two matter.
 
     Raises:
         Refusal: the frame is unknown, or moves with joints not seen yet.
     """
-    link, T_link_frame = locate_frame(model, frame_id, frames)
+    link, T_link_frame = locate_frame(model, frame_id, frames, prefix)
     try:
         columns = model.columns_between(link, base)
     except pk.PkError as error:

@@ -188,7 +188,9 @@ class IKJob(SlicedRequest):
             num_solutions=read_num_solutions(request),
             options=read_options(request, settings, names),
         )
-        T_base_frame = place_frame(model, self._joints, request.header.frame_id, base, self._frames)
+        T_base_frame = place_frame(
+            model, self._joints, request.header.frame_id, base, self._frames, settings.frame_prefix
+        )
         self._rows = _Rows(len(targets), plan.num_solutions, len(names))
         return replace(plan, targets=wxyz_rows(move_rows(T_base_frame, targets)))
 

@@ -44,14 +44,12 @@ from .diagnostics import Announcer, Diagnosis, Facts, Level, abridged, diagnose
 from .joint_states import JointSnapshot
 from .messages import descriptor, diagnostic_array, model_message
 from .msg import Model
-from .parameters import PARAMETERS, find_problems
+from .parameters import PARAMETERS, find_problems, request_settings
 from .pose_topics import LATCHED, PoseTopics
-from .requests import ErrorCode, Settings
+from .requests import Settings
 from .served_model import ServedModel, warm_up
 from .serving import KinematicsServer
-from .statistics import Durations
 
-_ANSWERED = (ErrorCode.SUCCESS, ErrorCode.NO_IK_SOLUTION)
 _COMPLAIN_EVERY = 5.0  # [s]
 
 
@@ -78,7 +76,6 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         self._values = self._declare_parameters()
         self._facts = Facts()
         self._announcer = Announcer()
-        self._request_times = Durations()
         self._model: ServedModel | None = None
         self._served: Description | None = None
         self._heard: Description | None = None
@@ -92,7 +89,7 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         self._reader = DescriptionReader(self._trigger)
         self._at_end.callback(self._reader.close)
         self._server = KinematicsServer(
-            self, self._values, view=self._view, settings=self._settings, wake=self._trigger, count=self._count
+            self, self._values, view=self._view, settings=self._settings, wake=self._trigger
         )
         self._at_end.callback(self._server.close)
         self._warmer = ThreadPoolExecutor(1, "pk_warm_up")
@@ -292,27 +289,13 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         return self._model, self._poses.snapshot()
 
     def _settings(self) -> Settings:
-        return Settings(
-            tip=self._value("tip"),
-            position_tolerance=self._value("ik.position_tolerance"),
-            rotation_tolerance=self._value("ik.rotation_tolerance"),
-            timeout=self._value("ik.timeout"),
-            timeout_per_target=self._value("ik.timeout_per_target"),
-            max_targets=self._value("requests.max_targets"),
-        )
-
-    def _count(self, code: ErrorCode, elapsed: float) -> None:
-        self._facts.requests += 1
-        self._facts.refusals += code not in _ANSWERED
-        self._facts.failures += code is ErrorCode.NO_IK_SOLUTION
-        self._request_times.count(elapsed)
+        return request_settings(self._value)
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Forget the joints, the counts and the refused description; the robot stays."""
         self._poses.reset()
-        self._facts.requests = self._facts.refusals = self._facts.failures = 0
+        self._server.reset()
         self._facts.refused = ""
-        self._request_times = Durations()
         response.success, response.message = True, "forgot what was heard of the joints, and what was counted"
         return response
 
@@ -343,9 +326,8 @@ class KinematicsNode(LifecycleNodeMixin, Node):
     @_never_raises
     def _report(self) -> None:
         self._poses.tell(self._facts)
+        self._server.tell(self._facts)
         self._facts.loading = self._reader.busy
-        self._facts.waiting = self._server.waiting
-        self._facts.request_times = self._request_times.percentiles(50, 95, 99)
         now = time.monotonic()
         diagnosis = diagnose(self._facts, now)
         if self._announcer.is_news(diagnosis, now):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pk_core as pk
 
 from .pose_tracker import TrackerSettings
+from .requests import Settings
 from .served_model import ServedModel, device_problem
 from .streams import PoseSettings
 
 Value = bool | int | float | str
+_SERVICE = r"(?!.*__)((~/|/)?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*)?"
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,7 @@ class Parameter:
         default: its type is the parameter's type.
         range: least and greatest value of a number, both allowed.
         choices: the strings allowed, empty for any.
+        form: the regular expression that a string must match, and what it stands for in words.
         read_only: taken once, at the start.
     """
 
@@ -30,6 +35,7 @@ class Parameter:
     description: str
     range: tuple[float, float] | None = None
     choices: tuple[str, ...] = ()
+    form: tuple[str, str] = ("", "")
     read_only: bool = False
 
     def problem(self, value: object) -> str:
@@ -38,6 +44,9 @@ class Parameter:
             return f"{self.name} must be a {type(self.default).__name__}, not {value!r}"
         if self.choices and value not in self.choices:
             return f"{self.name} must be one of {list(self.choices)}, not {value!r}"
+        pattern, what = self.form
+        if pattern and not re.fullmatch(pattern, str(value)):
+            return f"{self.name} must be {what}, not {value!r}"
         if self.range and not self.range[0] <= value <= self.range[1]:
             return f"{self.name} must lie in {list(self.range)}, not {value!r}"
         return ""
@@ -167,6 +176,35 @@ PARAMETERS: tuple[Parameter, ...] = (
         range=(1, 100_000),
         read_only=True,
     ),
+    Parameter(
+        "moveit.ik_service",
+        "solve_ik",
+        "Name of the service moveit_msgs/GetPositionIK, as MoveIt's kinematics_solver_service_name has it; offered where "
+        "moveit_msgs is installed. Empty: none.",
+        form=(_SERVICE, "a name of a service, or empty"),
+        read_only=True,
+    ),
+    Parameter(
+        "moveit.fk_service",
+        "solve_fk",
+        "Name of the service moveit_msgs/GetPositionFK, as above.",
+        form=(_SERVICE, "a name of a service, or empty"),
+        read_only=True,
+    ),
+    Parameter(
+        "moveit.groups",
+        "",
+        "MoveIt's planning groups as name=base>tip with commas between: left=torso>left_hand, right=torso>right_hand. Empty: the "
+        "frame that a target is given in is the base where it is a link above the tip, else the root.",
+        form=(r"(\s*[^\s=>,]+\s*=\s*[^\s=>,]+\s*>\s*[^\s=>,]+\s*(,|$))*", "name=base>tip, with commas between"),
+    ),
+    Parameter(
+        "moveit.avoid_collisions",
+        "ignore",
+        "What becomes of requests that are to avoid collisions, which are not looked for: ignore solves them, and warns once; "
+        "refuse refuses them. MoveIt's plugin always asks so, and checks by itself.",
+        choices=("ignore", "refuse"),
+    ),
 )
 
 
@@ -181,7 +219,11 @@ def find_problems(values: Mapping[str, object], model: ServedModel | None = None
         if "device" in values and (problem := device_problem(str(values["device"]))):
             problems.append(problem)
         if model is not None:
-            problems += [*_tip_problem(values, model), *_filter_problems(values, model)]
+            problems += [
+                *_tip_problem(values, model),
+                *_filter_problems(values, model),
+                *_group_problems(values, model),
+            ]
     return [problem for problem in problems if problem]
 
 
@@ -196,6 +238,18 @@ def _filter_problems(values: Mapping[str, object], model: ServedModel) -> list[s
         pattern for pattern in patterns(str(values.get("link_filter", ""))) if not len(model.links_like((pattern,)))
     ]
     return [str(pk.UnknownLink("link like", pattern, links, "link_filter")) for pattern in wrong]
+
+
+def _group_problems(values: Mapping[str, object], model: ServedModel) -> list[str]:
+    links = [link for pair in groups(str(values.get("moveit.groups", ""))).values() for link in pair]
+    wrong = [link for link in links if link not in model.frame_names]
+    return [str(pk.UnknownLink("link", link, model.frame_names, "moveit.groups")) for link in wrong]
+
+
+def groups(text: str) -> dict[str, tuple[str, str]]:
+    """Read the parameter moveit.groups into base and tip of each group."""
+    found = re.findall(r"([^\s=>,]+)\s*=\s*([^\s=>,]+)\s*>\s*([^\s=>,]+)", text)
+    return {name: (base, tip) for name, base, tip in found}
 
 
 def patterns(text: str) -> tuple[str, ...]:
@@ -217,4 +271,19 @@ def tracker_settings(values: Mapping[str, object], *, can_publish_tf: bool = Tru
             publish_tf=values["publish_tf"] and can_publish_tf,
             frame_prefix=values["frame_prefix"],
         ),
+    )
+
+
+def request_settings(value: Callable[[str], Any]) -> Settings:
+    """Read what requests depend on; `value` gives a parameter."""
+    return Settings(
+        tip=value("tip"),
+        frame_prefix=value("frame_prefix"),
+        position_tolerance=value("ik.position_tolerance"),
+        rotation_tolerance=value("ik.rotation_tolerance"),
+        timeout=value("ik.timeout"),
+        timeout_per_target=value("ik.timeout_per_target"),
+        max_targets=value("requests.max_targets"),
+        refuse_collisions=value("moveit.avoid_collisions") == "refuse",
+        groups=groups(value("moveit.groups")),
     )

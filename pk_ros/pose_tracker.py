@@ -95,6 +95,8 @@ class PoseTracker:
             row: (7,) the child's pose in the parent.
             twist: (6,) [v, w] in the axes of the child, or None.
         """
+        prefix = self.settings.poses.frame_prefix
+        parent, child = parent.removeprefix(prefix), child.removeprefix(prefix)
         joints = [joint for joint in self.model.root_joints() if child in ("", joint.child)]
         if len(joints) != 1:
             which = f"to {child!r}" if child else ""

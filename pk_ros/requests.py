@@ -6,8 +6,8 @@ Every refusal names the field and what would be valid.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
@@ -35,6 +35,8 @@ class ErrorCode(IntEnum):
     INVALID_ROBOT_STATE = -17
     INVALID_LINK_NAME = -18
     FRAME_TRANSFORM_FAILURE = -21
+    COLLISION_CHECKING_UNAVAILABLE = -22
+    UNRECOGNIZED_GOAL_TYPE = -28
     NO_IK_SOLUTION = -31
 
 
@@ -49,14 +51,23 @@ class Refusal(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """The node's parameters that requests depend on: what fields left empty or zero mean, and the most that is taken."""
+    """The node's parameters that requests depend on: what fields left empty or zero mean, and the most that is taken.
+
+    Attributes:
+        frame_prefix: frames of requests may bear it.
+        refuse_collisions: refuse MoveIt's requests that are to avoid collisions.
+        groups: base and tip of MoveIt's planning groups.
+    """
 
     tip: str = ""
+    frame_prefix: str = ""
     position_tolerance: float = 1e-4
     rotation_tolerance: float = 1e-3
     timeout: float = 5.0
     timeout_per_target: float = 1e-3
     max_targets: int = 100_000
+    refuse_collisions: bool = False
+    groups: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def max_results(self) -> int:

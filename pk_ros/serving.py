@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from geometry_msgs.msg import PoseStamped
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -20,15 +21,22 @@ from rclpy.task import Future
 
 from .action import SolveIKBatch
 from .answers import fill_fk_response, fill_ik_response
+from .diagnostics import Facts
 from .fk_job import FKJob
 from .frames import Frames
 from .ik_job import IKJob
 from .joint_states import JointSnapshot
+from .moveit import PositionFKJob, PositionIKJob
 from .requests import ErrorCode, Settings
 from .served_model import ServedModel
 from .srv import ComputeFK, SolveIK
+from .statistics import RequestCounts
 from .work_queue import QueueFull, WorkQueue
 
+try:
+    from moveit_msgs.srv import GetPositionFK, GetPositionIK
+except ModuleNotFoundError:  # the node's own services do the same
+    GetPositionFK = GetPositionIK = None
 try:
     from tf2_msgs.msg import TFMessage
 except ModuleNotFoundError:  # only listen_to_tf needs it
@@ -50,7 +58,6 @@ class KinematicsServer:
         view: Callable[[], tuple[ServedModel, JointSnapshot]],
         settings: Callable[[], Settings],
         wake: Callable[[], None],
-        count: Callable[[ErrorCode, float], None],
     ) -> None:
         """Start the threads; services are offered by `offer`.
 
@@ -59,9 +66,8 @@ class KinematicsServer:
             view: gives the model served now, and the joints as they stand.
             settings: gives the parameters as they are.
             wake: makes the executor look at coroutines that wait; called on any thread.
-            count: is told of each answer, and of the time since its request [s].
         """
-        self._node, self._view, self._settings, self._wake, self._count = node, view, settings, wake, count
+        self._node, self._view, self._settings, self._wake = node, view, settings, wake
         self._frames = self._listen_to_tf() if values["listen_to_tf"] else None
         max_rows = _QUEUED_REQUESTS_OF_THE_LARGEST * values["requests.max_targets"]
         self._queue = WorkQueue(values["requests.max_waiting"], max_rows, time.monotonic)
@@ -70,13 +76,21 @@ class KinematicsServer:
         self._qos = QoSProfile(depth=values["requests.max_waiting"])
         self._identity = secrets.randbits(64)
         self._goals: dict[bytes, IKJob] = {}
+        self._moveit = {name: values[f"moveit.{name}_service"] for name in ("ik", "fk")}
         self._services: list[Service] = []
         self._action: ActionServer | None = None
+        self.reset()
 
-    @property
-    def waiting(self) -> int:
-        """How many requests are not answered yet."""
-        return self._queue.waiting
+    def reset(self) -> None:
+        """Forget what was counted."""
+        self._counts = RequestCounts()
+
+    def tell(self, facts: Facts) -> None:
+        """Write down what was counted."""
+        counts = self._counts
+        facts.waiting, facts.requests, facts.refused_requests = self._queue.waiting, counts.requests, counts.refused
+        facts.targets, facts.solved = counts.targets, counts.solved
+        facts.request_times = counts.times.percentiles(50, 95, 99)
 
     def offer(self) -> None:
         """Advertise the services and the action, unless they are."""
@@ -84,6 +98,10 @@ class KinematicsServer:
             return
         self._offer(SolveIK, "~/solve_ik", self._on_solve_ik)
         self._offer(ComputeFK, "~/compute_fk", self._on_compute_fk)
+        if GetPositionIK is not None and self._moveit["ik"]:
+            self._offer(GetPositionIK, self._moveit["ik"], self._on_position_ik)
+        if GetPositionIK is not None and self._moveit["fk"]:
+            self._offer(GetPositionFK, self._moveit["fk"], self._on_position_fk)
         self._action = ActionServer(
             self._node,
             SolveIKBatch,
@@ -141,6 +159,23 @@ class KinematicsServer:
         response.server = self._identity
         return fill_fk_response(response, job.answer)
 
+    async def _on_position_ik(self, request: Any, response: Any) -> Any:
+        arrived = time.monotonic()
+        job = PositionIKJob(*self._view(), request.ik_request, self._settings(), arrived, frames=self._frames)
+        if job.leaves_collisions:
+            self._node.get_logger().warning(
+                "a request is to avoid collisions, which are not looked for (parameter moveit.avoid_collisions)",
+                once=True,
+            )
+        await self._finish(job, arrived)
+        return job.fill(response, self._node.get_clock().now().to_msg())
+
+    async def _on_position_fk(self, request: Any, response: Any) -> Any:
+        arrived = time.monotonic()
+        job = PositionFKJob(*self._view(), request, self._settings(), frames=self._frames)
+        await self._finish(job, arrived)
+        return job.fill(response, self._node.get_clock().now().to_msg(), PoseStamped)
+
     async def _on_goal(self, goal: ServerGoalHandle) -> SolveIKBatch.Result:
         arrived, key = time.monotonic(), bytes(goal.goal_id.uuid)
         job = self._goals[key] = self._ik_job(goal.request, arrived)
@@ -172,7 +207,10 @@ class KinematicsServer:
             else:
                 while not await progress.finished():
                     report()
-        self._count(job.answer.error_code, time.monotonic() - arrived)
+        answer = job.answer
+        self._counts.count(
+            time.monotonic() - arrived, refused=answer.refused, targets=answer.n_targets, solved=answer.n_solved
+        )
 
 
 class _Progress:

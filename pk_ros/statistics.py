@@ -46,3 +46,25 @@ class Durations:
         """Give the durations [s] that so many percent do not exceed; none where nothing was counted."""
         latest = list(self._durations)
         return np.percentile(latest, percents).tolist() if latest else []
+
+
+class RequestCounts:
+    """What became of requests.
+
+    Attributes:
+        requests, refused: those answered, and those of them refused.
+        targets, solved: targets of inverse kinematics answered, and those of them with a solution.
+        times: from the arrival to the answer.
+    """
+
+    def __init__(self) -> None:
+        self.requests = self.refused = self.targets = self.solved = 0
+        self.times = Durations()
+
+    def count(self, duration: float, *, refused: bool = False, targets: int = 0, solved: int = 0) -> None:
+        """Count one request that took a time [s]."""
+        self.requests += 1
+        self.refused += refused
+        self.targets += targets
+        self.solved += solved
+        self.times.count(duration)

@@ -55,14 +55,16 @@ def test_the_values_tell_counts_ages_and_names() -> None:
     assert values["joints never seen"] == "a, b"
     assert values["description from"] == "a file"
     assert values["kernels warm"] == "yes"
-    assert values["requests solved [%]"] == values["pose time p50 p95 p99 [ms]"] == "none"
+    assert values["targets solved [%]"] == values["pose time p50 p95 p99 [ms]"] == "none"
 
 
 def test_the_values_tell_rates_and_times() -> None:
-    facts = serving(rate=499.96, requests=8, refusals=1, failures=1, request_times=[0.001, 0.0105, 2.0], waiting=3)
+    facts = serving(
+        rate=499.96, requests=8, refused_requests=1, targets=4, solved=3, request_times=[0.001, 0.0105, 2.0], waiting=3
+    )
     values = diagnose(facts, now=100.25).values
     assert values["joint_states rate [Hz]"] == "500.0"
-    assert values["requests solved [%]"] == "75.0"
+    assert (values["requests refused"], values["targets"], values["targets solved [%]"]) == ("1", "4", "75.0")
     assert values["request time p50 p95 p99 [ms]"] == "1.00 10.50 2000.00"
     assert values["requests waiting"] == "3"
 

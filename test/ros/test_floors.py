@@ -19,7 +19,17 @@ KNOW_RCLPY = {
     "serving.py",
 }
 KNOW_MESSAGES = KNOW_RCLPY | {"messages.py"}
-MESSAGES = {"builtin_interfaces", "diagnostic_msgs", "geometry_msgs", "rcl_interfaces", "sensor_msgs", "std_msgs"}
+MESSAGES = {
+    "builtin_interfaces",
+    "diagnostic_msgs",
+    "geometry_msgs",
+    "moveit_msgs",
+    "nav_msgs",
+    "rcl_interfaces",
+    "sensor_msgs",
+    "std_msgs",
+    "tf2_msgs",
+}
 
 
 def imported(file: Path) -> set[str]:

@@ -120,3 +120,16 @@ def test_a_transform_that_is_none_is_left_out(model: ServedModel) -> None:
         with pytest.raises(Refusal):
             locate_frame(model, name, frames)
     assert locate_frame(model, "d", frames)[0] == model.root
+
+
+def test_frames_with_the_prefix_of_the_robot_are_its_links(model: ServedModel) -> None:
+    frames = Frames()
+    T_map_root = random_transform()
+    frames.merge([stamped("map", f"left/{model.root}", T_map_root), stamped("left/panda_hand", "camera", np.eye(4))])
+    for name in ("left/panda_link4", "/left/panda_link4", "panda_link4"):
+        assert locate_frame(model, name, None, "left/")[0] == "panda_link4"
+    assert locate_frame(model, "camera", frames, "left/")[0] == "panda_hand"
+    link, T_root_map = locate_frame(model, "map", frames, "left/")
+    assert link == model.root and np.allclose(T_root_map @ T_map_root, np.eye(4), atol=1e-9)
+    with pytest.raises(Refusal, match="right/panda_link4"):
+        locate_frame(model, "right/panda_link4", frames, "left/")

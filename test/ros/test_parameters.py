@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from pk_ros.parameters import PARAMETERS, Parameter, find_problems, tracker_settings
+from pk_ros.parameters import PARAMETERS, Parameter, find_problems, request_settings, tracker_settings
 from pk_ros.pose_tracker import TrackerSettings
+from pk_ros.requests import Settings
 from pk_ros.served_model import read_model
 from pk_ros.streams import PoseSettings
 
@@ -51,6 +52,12 @@ def test_every_parameter_is_described_once_and_takes_its_own_default() -> None:
         ("publish_tf", "yes", "bool"),
         ("tip", 7, "str"),
         ("publish_rate", -1.0, "publish_rate"),
+        ("moveit.ik_service", "solve ik", "a name of a service"),
+        ("moveit.fk_service", "/a//b", "a name of a service"),
+        ("moveit.ik_service", "_a__b", "a name of a service"),
+        ("moveit.groups", "arm=base", "name=base>tip"),
+        ("moveit.groups", "arm=a>b left=c>d", "name=base>tip"),
+        ("moveit.avoid_collisions", "always", "refuse"),
         ("device", "toaster", "device 'toaster' can't be used here"),
         ("device", "meta", "device 'meta' can't be used here"),
         ("device", "cuda:999", "device 'cuda:999' can't be used here"),
@@ -69,7 +76,12 @@ def test_a_range_includes_its_ends() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value", "words"),
-    [("tip", "panda_hnd", "panda_hand"), ("tip", "nonsense", "tip"), ("link_filter", "panda_link1, hand*", "hand*")],
+    [
+        ("tip", "panda_hnd", "panda_hand"),
+        ("tip", "nonsense", "tip"),
+        ("link_filter", "panda_link1, hand*", "hand*"),
+        ("moveit.groups", "arm = panda_link0 > panda_hnd", "panda_hand"),
+    ],
 )
 def test_what_the_robot_does_not_have_is_refused(name: str, value: str, words: str) -> None:
     model = read_model(PANDA.read_text())
@@ -83,6 +95,7 @@ def test_what_the_robot_has_is_taken() -> None:
     values = {"tip": "panda_hand_tcp", "link_filter": "panda_link[1-3],*hand*"}
     assert find_problems(values, read_model(PANDA.read_text())) == []
     assert find_problems({"tip": "", "link_filter": " , "}, read_model(PANDA.read_text())) == []
+    assert find_problems({"moveit.groups": "arm=panda_link0 > panda_link8,"}, read_model(PANDA.read_text())) == []
 
 
 def test_the_settings_of_poses_are_read_from_the_parameters() -> None:
@@ -94,3 +107,11 @@ def test_the_settings_of_poses_are_read_from_the_parameters() -> None:
     )
     assert tracker_settings(values) == wanted
     assert not tracker_settings(values, can_publish_tf=False).poses.publish_tf
+
+
+def test_the_settings_of_requests_are_read_from_the_parameters() -> None:
+    values = {parameter.name: parameter.default for parameter in PARAMETERS}
+    assert request_settings(values.get) == Settings()
+    values |= {"tip": "hand", "moveit.groups": "l=torso>left, r = torso > right", "moveit.avoid_collisions": "refuse"}
+    groups = {"l": ("torso", "left"), "r": ("torso", "right")}
+    assert request_settings(values.get) == Settings(tip="hand", groups=groups, refuse_collisions=True)

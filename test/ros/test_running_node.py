@@ -16,6 +16,7 @@ pytest.importorskip("pinocchio", reason="pin is the judge of these tests")
 from bench import LATCHED, REPOSITORY, Bench, Program, kinematics_node, serving
 from geometry_msgs.msg import PoseArray, PoseStamped, Transform
 from lifecycle_msgs.srv import ChangeState, GetState
+from nav_msgs.msg import Odometry
 from oracle import PANDA, UR5E, Oracle, pose_matrix
 from pk_ros.msg import LinkPoses, LinkTwists, Model
 from pk_ros.srv import ComputeFK
@@ -223,24 +224,31 @@ def test_a_node_without_the_events_executor_does_the_same(tmp_path: Path, ur5e: 
 
 def test_poses_of_a_mobile_robot_follow_its_root_and_time_may_jump_back(tmp_path: Path) -> None:
     with Bench("/rover") as bench:
-        node = kinematics_node(tmp_path, "/rover", robot_description=ROVER, use_sim_time=True)
+        parameters = {"use_sim_time": True, "publish_twists": True, "frame_prefix": "r/"}
+        node = kinematics_node(tmp_path, "/rover", robot_description=ROVER, **parameters)
         with node as program:
             clock = bench.node.create_publisher(Clock, "/clock", 10)
             arrived = bench.collect(LinkPoses, "kinematics/link_poses")
+            twists = bench.collect(LinkTwists, "kinematics/link_twists")
             roots = bench.node.create_publisher(PoseStamped, "root_pose", 10)
+            odometry = bench.node.create_publisher(Odometry, "odom", 10)
             joints = bench.node.create_publisher(MultiDOFJointState, "multi_dof_joint_states", 10)
             turns = bench.node.create_publisher(JointState, "joint_states", 10)
+            kinds = {roots: PoseStamped, odometry: Odometry, joints: MultiDOFJointState, turns: JointState}
             x = 0.0
 
             def send(publisher: object, at: float, step: float) -> None:
                 tick = Clock()
                 tick.clock.sec = int(at)
                 clock.publish(tick)
-                message = {roots: PoseStamped, joints: MultiDOFJointState, turns: JointState}[publisher]()
+                message = kinds[publisher]()
                 message.header.stamp.sec = int(at)
                 if publisher is roots:
                     message.header.frame_id = "odom"
                     message.pose.position.x = step
+                elif publisher is odometry:
+                    message.header.frame_id, message.child_frame_id = "odom", "r/base"
+                    message.pose.pose.position.x, message.twist.twist.linear.x = step, 0.5
                 elif publisher is joints:
                     message.joint_names, message.transforms = ["root"], [Transform()]
                     message.transforms[0].translation.x = step
@@ -263,6 +271,9 @@ def test_poses_of_a_mobile_robot_follow_its_root_and_time_may_jump_back(tmp_path
             assert "mast" not in poses.names
             assert "mast" in moved(turns, 101.0, "mast").names
             moved(joints, 102.0, "base")
+            assert pose_matrix(moved(odometry, 103.0, "base").poses[1])[0, 3] in np.arange(1.0, x + 1.0)
+            linear = twists[-1].twists[1].linear
+            assert np.allclose([linear.x, linear.y, linear.z], [0.5, 0.0, 0.0], atol=1e-8)
             bench.diagnosis("serving rover")
             assert "mast" in moved(turns, 10.0, "mast").names  # a simulation begins anew
             values = bench.diagnosis("serving rover")

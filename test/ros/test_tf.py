@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import json
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -17,44 +12,16 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed: no ROS here")
 pytest.importorskip("pinocchio", reason="pin is the judge of these tests")
 
-from bench import PATIENCE, REPOSITORY, Bench, Program, kinematics_node
+import message_packages
+from bench import PATIENCE, Bench, Program, kinematics_node
 from oracle import PANDA, UR5E, Oracle, errors, matrix_row, row_matrix
 from pk_ros.srv import SolveIK
-
-SOURCE = Path(__file__).parent / "tf2_msgs_package"
 
 
 @pytest.fixture(scope="module")
 def environment() -> dict[str, str]:
-    """What processes need to import tf2_msgs, which is built once, and again when its sources change."""
-    paths = [str(REPOSITORY), str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    if importlib.util.find_spec("tf2_msgs"):
-        return {"PYTHONPATH": os.pathsep.join(paths)}
-    files = sorted(file for file in SOURCE.rglob("*") if file.is_file())
-    key = hashlib.sha256(b"".join([sys.prefix.encode(), *(file.read_bytes() for file in files)])).hexdigest()[:16]
-    prefix = REPOSITORY / "build" / f"tf2_msgs-{key}"
-    if not (prefix / "complete").is_file():
-        build(prefix)
-    (package,) = prefix.glob("lib/python3*/site-packages")
-    libraries = [str(prefix / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
-    return {"PYTHONPATH": os.pathsep.join([*paths, str(package)]), "LD_LIBRARY_PATH": os.pathsep.join(libraries)}
-
-
-def build(prefix: Path) -> None:
-    binaries = f"{sys.prefix}/bin{os.pathsep}{os.environ['PATH']}"
-    for command in (
-        ["cmake", "-S", SOURCE, "-B", prefix / "build", f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DBUILD_TESTING=OFF",
-         f"-DCMAKE_PREFIX_PATH={sys.prefix}", f"-DCMAKE_PROJECT_INCLUDE={REPOSITORY / 'cmake' / 'ros_wheels.cmake'}"],
-        ["cmake", "--build", prefix / "build", "--target", "install", "--parallel"],
-    ):  # fmt: skip
-        done = subprocess.run(
-            command,
-            env=os.environ | {"PATH": binaries, "VIRTUAL_ENV": sys.prefix, "AMENT_PREFIX_PATH": sys.prefix},
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-    (prefix / "complete").touch()
+    """What processes need to import tf2_msgs."""
+    return message_packages.environment("tf2_msgs")
 
 
 def test_moving_joints_go_to_tf_and_fixed_ones_to_tf_static(tmp_path: Path, environment: dict[str, str]) -> None:
