@@ -37,13 +37,13 @@ class Description:
             PkError: why it can't be served.
         """
         try:
-            text = self.content if isinstance(self.content, str) else self.content.read_text(encoding="utf-8-sig")
+            text = self.content if isinstance(self.content, str) else _text_of(self.content)
         except (OSError, UnicodeDecodeError) as error:
             raise pk.ParseError(f"can't be read: {error}") from error
         if not text.strip():
             raise pk.ParseError("it is empty")
         if len(text) > MOST_CHARACTERS:
-            raise pk.ParseError(f"it has {len(text)} characters; at most {MOST_CHARACTERS} are read")
+            raise pk.ParseError(f"it has more than {MOST_CHARACTERS} characters, the most that are read")
         path = self.content if isinstance(self.content, Path) else None
         return read_model(text, self.device, path)
 
@@ -54,6 +54,14 @@ class Description:
         except Exception as error:  # whatever it is, a description must not end the node
             return reason(error)
         return ""
+
+
+def _text_of(path: Path) -> str:
+    """Read a file, but no more than is taken: a pipe or a device may have no end."""
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is no file")
+    with path.open(encoding="utf-8-sig") as file:
+        return file.read(MOST_CHARACTERS + 1)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-_REPEAT_AFTER = 60.0  # [s]
-
 
 class Level(IntEnum):
     """The values of diagnostic_msgs/DiagnosticStatus."""
@@ -27,7 +25,7 @@ class Facts:
         source, hash: where its description came from, and which it is.
         loading: a description is being read and warmed up.
         refused: why the latest description could not be used, empty if it could.
-        notes: what is set that does not fit the robot.
+        notes: what is set that does not fit the robot, or the machine.
         columns: coordinates of the robot.
         missing: those never seen in joint_states.
         stale: those not heard of for `stale_after`.
@@ -120,25 +118,6 @@ def _milliseconds(times: Sequence[float]) -> str:
     return " ".join(f"{1e3 * time:.2f}" for time in times) or "none"
 
 
-class Announcer:
-    """Decides what of a diagnosis goes to the log: what has changed, and no sentence twice in a minute."""
-
-    def __init__(self) -> None:
-        self._last: Diagnosis | None = None
-        self._said: dict[str, float] = {}
-
-    def is_news(self, diagnosis: Diagnosis, now: float) -> bool:
-        """Say whether to log it, at a time [s]."""
-        if diagnosis == self._last:
-            return False
-        level_changed = self._last is None or diagnosis.level != self._last.level
-        self._last = diagnosis
-        self._said = {message: time for message, time in self._said.items() if now - time < _REPEAT_AFTER}
-        is_repeated = diagnosis.message in self._said
-        self._said[diagnosis.message] = now
-        return level_changed or not is_repeated
-
-
 def named(names: Sequence[str], most: int = 20) -> str:
     """List names, the first few of many, none longer than a line."""
     shown = ", ".join(abridged(name, 80) for name in names[:most])
@@ -152,6 +131,8 @@ def abridged(text: str, most: int = 300) -> str:
 
 def _verdict(facts: Facts, now: float) -> tuple[Level, str]:
     if not facts.robot:
+        if facts.notes:
+            return Level.ERROR, abridged("; ".join(facts.notes))
         if facts.state == "unconfigured" and not facts.refused:
             return Level.WARN, "unconfigured: configure it to read a robot_description"
         if facts.refused:

@@ -40,17 +40,16 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from .description import Description, DescriptionReader, Outcome, make_ready
-from .diagnostics import Announcer, Diagnosis, Facts, Level, abridged, diagnose
+from .diagnostics import Facts, Level, abridged, diagnose
 from .joint_states import JointSnapshot
 from .messages import descriptor, diagnostic_array, model_message
 from .msg import Model
-from .parameters import PARAMETERS, find_problems, request_settings
+from .node_log import Announcer, NodeLog
+from .parameters import PARAMETERS, find_problems, request_settings, value_problems
 from .pose_topics import LATCHED, PoseTopics
 from .requests import Settings
 from .served_model import ServedModel, warm_up
 from .serving import KinematicsServer
-
-_COMPLAIN_EVERY = 5.0  # [s]
 
 
 def _never_raises(callback: Callable[..., None]) -> Callable[..., None]:
@@ -61,7 +60,7 @@ def _never_raises(callback: Callable[..., None]) -> Callable[..., None]:
         try:
             callback(self, *args)
         except Exception as error:
-            self._complain(f"{callback.__name__}: {type(error).__name__}: {error}")
+            self._log.complain(f"{callback.__name__}: {type(error).__name__}: {error}")
 
     return guarded
 
@@ -73,17 +72,19 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         self._at_end = ExitStack()  # first of all: rclpy destroys a node that could not be made, too
         self._poses: PoseTopics | None = None
         Node.__init__(self, "kinematics", **options)
+        self._log = NodeLog(self.get_logger())
         self._values = self._declare_parameters()
         self._facts = Facts()
         self._announcer = Announcer()
         self._model: ServedModel | None = None
         self._served: Description | None = None
         self._heard: Description | None = None
+        self._offered: Description | None = None
         self._serving = False
         self._waking = threading.Lock()
         self._wake = self.create_guard_condition(self._on_wake)
         self._at_end.callback(self._forget_guard)
-        self._poses = PoseTopics(self, self._complain)
+        self._poses = PoseTopics(self, self._log.complain)
         self._at_end.callback(self._poses.lane.close)
         self._poses.configure(self._values)
         self._reader = DescriptionReader(self._trigger)
@@ -101,7 +102,7 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         else:
             self._begin_serving()
             if (description := self._description_in(self._values)) is not None:
-                self._reader.offer(description)
+                self._offer(description)
 
     @property
     def subscriptions(self) -> Iterator[Subscription]:
@@ -194,7 +195,7 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
             raise SystemExit(f"{self.get_name()}: {error}") from error
         values = self._all_values()
-        if problems := find_problems(values):
+        if problems := value_problems(values):
             raise SystemExit(f"{self.get_name()}: {'; '.join(problems)}")
         self.add_on_set_parameters_callback(self._on_parameters)
         return values
@@ -213,7 +214,7 @@ class KinematicsNode(LifecycleNodeMixin, Node):
             if problem := description.problem():
                 problems.append(f"description from {description.source} refused: {abridged(problem)}")
             elif self._facts.state != "unconfigured":
-                self._reader.offer(description)
+                self._offer(description)
         if not problems:
             self._trigger()
         return SetParametersResult(successful=not problems, reason="; ".join(problems))
@@ -225,9 +226,8 @@ class KinematicsNode(LifecycleNodeMixin, Node):
             return Description(text, "the parameter robot_description", device)
         if path := values.get("robot_file"):
             return Description(Path(path), f"robot_file {path}", device)
-        if self._served is not None and device != self._served.device:
-            return replace(self._served, device=device)
-        return None
+        present = self._served or self._offered
+        return replace(present, device=device) if present is not None and device != present.device else None
 
     # --- descriptions -------------------------------------------------------------------------------------------------
 
@@ -235,7 +235,11 @@ class KinematicsNode(LifecycleNodeMixin, Node):
     def _on_description(self, message: String) -> None:
         self._heard = Description(message.data, "the topic robot_description", self._values["device"])
         if self._facts.state != "unconfigured":
-            self._reader.offer(self._heard)
+            self._offer(self._heard)
+
+    def _offer(self, description: Description) -> None:
+        self._offered = description
+        self._reader.offer(description)
 
     def _trigger(self) -> None:
         """Wake the executor; called on any thread, which may outlive the node."""
@@ -265,7 +269,7 @@ class KinematicsNode(LifecycleNodeMixin, Node):
 
     def _refuse(self, source: str, reason: str) -> None:
         self._facts.refused = reason
-        self.get_logger().error(f"description from {source} refused: {abridged(reason)}")
+        self._log.say(Level.ERROR, f"description from {source} refused: {abridged(reason)}")
 
     def _install(self, model: ServedModel, description: Description) -> None:
         """Serve a model from the next message on; requests that are being answered go on with theirs."""
@@ -277,11 +281,11 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         self._note_what_does_not_fit()
         if self._serving:
             self._server.offer()
-        self.get_logger().info(f"serving {model.robot!r}, description from {description.source}")
+        self._log.say(Level.OK, f"serving {model.robot!r}, description from {description.source}")
 
     def _note_what_does_not_fit(self) -> None:
-        """Find what is set and does not fit the robot: it was set before the robot came."""
-        self._facts.notes = find_problems(self._values, self._model) if self._model is not None else []
+        """Find what is set and does not fit the robot or the machine: it was set before they were known."""
+        self._facts.notes = find_problems(self._values, self._model)
 
     # --- services -----------------------------------------------------------------------------------------------------
 
@@ -331,20 +335,9 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         now = time.monotonic()
         diagnosis = diagnose(self._facts, now)
         if self._announcer.is_news(diagnosis, now):
-            self._say(diagnosis)
+            self._log.say(diagnosis.level, diagnosis.message)
         name, stamp = self.get_fully_qualified_name(), self.get_clock().now().to_msg()
         self._diagnostics.publish(diagnostic_array(diagnosis, name, self._facts.robot, stamp))
-
-    def _say(self, diagnosis: Diagnosis) -> None:
-        if diagnosis.level is Level.OK:  # one line of code for each level: rclpy wants it so
-            self.get_logger().info(diagnosis.message)
-        elif diagnosis.level is Level.WARN:
-            self.get_logger().warning(diagnosis.message)
-        else:
-            self.get_logger().error(diagnosis.message)
-
-    def _complain(self, problem: str) -> None:
-        self.get_logger().warning(abridged(problem), throttle_duration_sec=_COMPLAIN_EVERY)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -227,6 +227,12 @@ def find_problems(values: Mapping[str, object], model: ServedModel | None = None
     return [problem for problem in problems if problem]
 
 
+def value_problems(values: Mapping[str, object]) -> list[str]:
+    """Say which values can't be right on any machine and for any robot."""
+    problems = [parameter.problem(values[parameter.name]) for parameter in PARAMETERS if parameter.name in values]
+    return [problem for problem in problems if problem]
+
+
 def _tip_problem(values: Mapping[str, object], model: ServedModel) -> list[str]:
     tip = values.get("tip")
     return [str(pk.UnknownLink("link", tip, model.frame_names, "tip"))] if tip and tip not in model.frame_names else []

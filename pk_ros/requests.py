@@ -136,6 +136,7 @@ def read_base(model: ServedModel, name: str) -> str:
 def read_seeds(request: Any, serial: pk.SerialChain, names: tuple[str, ...], n_targets: int) -> np.ndarray | None:
     """Read the seeds into (nq,) or (N, nq); joints not named start in the middle of their range."""
     flat = array_from_field(request.seeds)
+    flat = np.where(np.isfinite(flat), flat, np.nan)  # the solver would bring an infinite one to the limit
     given = tuple(request.seed_joint_names) or names
     columns = _distinct_columns(given, names, "seed_joint_names", ErrorCode.INVALID_GROUP_NAME)
     if not len(flat):

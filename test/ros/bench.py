@@ -57,6 +57,11 @@ class Program:
             )
 
     @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process.pid
+
+    @property
     def running(self) -> bool:
         """Whether it has not ended."""
         return self._process.poll() is None
@@ -198,6 +203,13 @@ class Bench:
             return self.wait_until(answered, f"an answer of {name}").result()
         finally:
             self.node.destroy_client(client)
+
+
+def held(pid: int) -> dict[str, float]:
+    """Give what a process holds: memory [MB], threads and open files."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    counts = {what: len(os.listdir(f"/proc/{pid}/{folder}")) for what, folder in (("threads", "task"), ("files", "fd"))}
+    return {"memory": pages * os.sysconf("SC_PAGE_SIZE") / 2**20, **counts}
 
 
 @contextmanager

@@ -15,15 +15,16 @@ _SOURCES = Path(__file__).parent / "message_packages"
 _NEEDS = {"moveit_msgs": ("object_recognition_msgs",)}
 
 
-def environment(package: str) -> dict[str, str]:
-    """Give what processes need to import a package, which is built once, and again when the definitions change."""
+def environment(*packages: str) -> dict[str, str]:
+    """Give what processes need to import packages, which are built once, and again when the definitions change."""
     paths = [str(REPOSITORY), str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    if importlib.util.find_spec(package):
+    if all(importlib.util.find_spec(package) for package in packages):
         return {"PYTHONPATH": os.pathsep.join(paths)}
     files = sorted(file for file in _SOURCES.rglob("*") if file.is_file())
     key = hashlib.sha256(b"".join([sys.prefix.encode(), *(file.read_bytes() for file in files)])).hexdigest()[:16]
     prefix = REPOSITORY / "build" / f"messages-{key}"
-    _build(package, prefix)
+    for package in packages:
+        _build(package, prefix)
     (python,) = prefix.glob("lib/python3*/site-packages")
     libraries = [str(prefix / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
     return {"PYTHONPATH": os.pathsep.join([*paths, str(python)]), "LD_LIBRARY_PATH": os.pathsep.join(libraries)}

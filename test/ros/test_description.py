@@ -71,7 +71,7 @@ def test_of_those_that_wait_only_the_latest_is_read(reader: tuple) -> None:
 
 def test_a_text_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(description, "MOST_CHARACTERS", 100)
-    assert "at most 100" in Description("<robot>" + " " * 100, "here").problem()
+    assert "more than 100 characters" in Description("<robot>" + " " * 100, "here").problem()
 
 
 def test_a_device_that_is_not_there_is_told_as_such() -> None:
@@ -88,3 +88,5 @@ def test_a_file_that_can_not_be_read_is_told(tmp_path: Path) -> None:
     assert "can't be read" in Description(tmp_path / "none.urdf", "file").problem()
     (tmp_path / "latin.urdf").write_bytes(b"<robot name='\xe9'/>")
     assert "can't be read" in Description(tmp_path / "latin.urdf", "file").problem()
+    for path in (tmp_path, Path("/dev/zero")):  # one has no end
+        assert "is no file" in Description(path, "file").problem()

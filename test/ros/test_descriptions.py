@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,16 +14,33 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed: no ROS here")
 pytest.importorskip("pinocchio", reason="pin is the judge of these tests")
 
-from bench import LATCHED, Bench, Program, serving
+from bench import LATCHED, Bench, Program, held, serving
 from oracle import PANDA, UR5E, Oracle, pose_matrix
 from pk_ros.msg import LinkPoses, Model
 from pk_ros.srv import ComputeFK
+from rclpy.qos import QoSProfile
 
 SDF = """<sdf version="1.9"><model name="slider"><link name="rail"/><link name="cart"><pose>0 0 1 0 0 0</pose></link>
 <joint name="along" type="prismatic"><parent>rail</parent><child>cart</child><axis><xyz>1 0 0</xyz>
 <limit><lower>-0.5</lower><upper>2</upper></limit></axis></joint></model></sdf>"""
 MJCF = """<mujoco model="swing"><worldbody><body name="rod" pos="0 0 2"><joint name="pivot" axis="0 1 0"/></body></worldbody>
 </mujoco>"""
+
+
+def turntable(n: int) -> str:
+    """Write a robot whose first link turns about z and carries others in a row along x, each n + 2 metres from the last."""
+    links = "".join(f'<link name="l{i}_{n}"/>' for i in range(n + 2))
+    fixed = "".join(
+        f'<joint name="f{i}" type="fixed"><parent link="l{i}_{n}"/><child link="l{i + 1}_{n}"/><origin xyz="{n + 2} 0 0"/></joint>'
+        for i in range(1, n + 1)
+    )
+    return (
+        f'<robot name="r{n}">{links}<joint name="turn" type="continuous"><parent link="l0_{n}"/><child link="l1_{n}"/>'
+        f'<axis xyz="0 0 1"/></joint>{fixed}</robot>'
+    )
+
+
+TURNTABLES = [turntable(0), turntable(1)]
 
 
 @pytest.fixture(scope="module")
@@ -128,28 +146,47 @@ def test_a_bad_description_is_refused_and_the_old_one_stays(bench: Bench, text: 
     assert bench.call(ComputeFK, "kinematics/compute_fk", request).error_code == ComputeFK.Response.SUCCESS
 
 
-def test_swaps_under_load_mix_no_models(node: Program, bench: Bench) -> None:
+@pytest.mark.timeout(400)
+def test_a_thousand_swaps_under_load_mix_no_models_and_leave_nothing_behind(node: Program, bench: Bench) -> None:
     models = bench.collect(Model, "kinematics/model", LATCHED)
-    serve(bench, models, UR5E.read_text())
-    oracles = {"panda": Oracle(PANDA), "ur5e": Oracle(UR5E)}
+    serve(bench, models, TURNTABLES[1])
     arrived = bench.collect(LinkPoses, "kinematics/link_poses", 1000)
     joint_states = bench.joint_states()
-    wanted = {name: oracle.poses({joint: 0.1 for joint in oracle.joints}) for name, oracle in oracles.items()}
-    names = [joint for oracle in oracles.values() for joint in oracle.joints]
-    for count in range(20):
-        text = oracles[("panda", "ur5e")[count % 2]].text
-        bench.latch_description(text)
-        n_models = len(models)
+    client = bench.node.create_client(ComputeFK, "kinematics/compute_fk", qos_profile=QoSProfile(depth=1000))
+    bench.wait_until(client.service_is_ready, "the service")
+    request = ComputeFK.Request(joint_names=["turn"], positions=[math.pi / 2])
+    first = models[-1].stamp
+    requests, answers = [], []
+    for count in range(1, 1001):
+        bench.latch_description(TURNTABLES[count % 2])
+        n_models, sent_again = len(models), time.monotonic() + 1.0
         while len(models) == n_models:
-            joint_states.send(names, [0.1] * len(names))
-            bench.spin_for(0.005)
+            joint_states.send(["turn"], [math.pi / 2])
+            if not requests or requests[-1].done() or time.monotonic() > sent_again:  # an answer may be lost at first
+                requests.append(client.call_async(request))
+                sent_again = time.monotonic() + 1.0
+            bench.spin_for(0.002)
+        if count == 200:
+            before = held(node.pid)
+    after = held(node.pid)
     bench.spin_for(0.2)
-    assert [model.name for model in models[-20:]] == ["panda", "ur5e"] * 10
-    assert len(arrived) > 20
+    assert models[-1000].stamp != first
+    assert [model.name for model in models[-1000:]] == ["r0", "r1"][::-1] * 500
+    answers = [future.result() for future in requests if future.done()]
+    assert len(answers) > 200 and len(arrived) > 1000
+    told = set()
     for message in arrived:
-        (name,) = (name for name, oracle in oracles.items() if oracle.root == message.header.frame_id)
-        assert set(message.names) == set(
-            oracles[name].links
-        )  # this joint_states has moved all joints, or no poses came
-        assert np.allclose(pose_matrix(message.poses[-1]), wanted[name][message.names[-1]], atol=1e-9)
+        size = int(message.header.frame_id[-1]) + 2
+        told.add(tuple(message.names))
+        assert list(message.names) == [f"l{i}_{size - 2}" for i in range(size)]
+        ends = [pose.position.y for pose in message.poses[1:]]
+        assert np.allclose(ends, np.arange(size - 1) * float(size), atol=1e-9)  # turned by a quarter
+    for answer in answers:
+        rows = np.reshape(answer.poses, (-1, 7))
+        assert len(rows) in (2, 3)
+        assert np.allclose(rows[1:, 1], np.arange(len(rows) - 1) * float(len(rows)), atol=1e-9)
+        told.add(len(rows))
+    assert len(told) == 4  # both robots were told of and asked
+    assert after["threads"] <= before["threads"] and after["files"] <= before["files"]
+    assert after["memory"] < before["memory"] + 8.0
     assert node.running

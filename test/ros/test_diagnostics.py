@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pk_ros.diagnostics import Announcer, Diagnosis, Facts, Level, abridged, diagnose, named
+from pk_ros.diagnostics import Diagnosis, Facts, Level, abridged, diagnose, named
+from pk_ros.node_log import Announcer, NodeLog
 
 
 def serving(**changes: object) -> Facts:
@@ -26,6 +27,11 @@ def serving(**changes: object) -> Facts:
         (serving(outside=["finger"]), Level.WARN, "outside their limits: finger"),
         (serving(notes=["tip: no link 'tool'"]), Level.WARN, "tip: no link 'tool'"),
         (serving(unknown=["wheel"]), Level.OK, "wheel"),
+        (
+            Facts(notes=["device 'cuda' can't be used here"], refused="it"),
+            Level.ERROR,
+            "device 'cuda' can't be used here",
+        ),
         (Facts(state="unconfigured"), Level.WARN, "configure it"),
         (Facts(state="unconfigured", refused="line 3: no link"), Level.ERROR, "line 3: no link"),
         (serving(state="inactive"), Level.WARN, "activate it"),
@@ -83,3 +89,28 @@ def test_what_strangers_send_is_cut_to_a_length_that_a_log_bears() -> None:
     assert len(abridged("x" * 10_000)) < 400
     assert named([f"joint{i}" for i in range(50)]).endswith("joint19 and 30 more")
     assert len(named(["x" * 10_000])) < 100
+
+
+class Lines:
+    """A logger."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.info = self.warning = self.error = self.lines.append
+
+
+def test_a_flood_fills_no_log() -> None:
+    logger, time = Lines(), 0.0
+    log = NodeLog(logger, lambda: time)
+    for i in range(3000):
+        time = 0.01 * i
+        log.complain("bad message")
+    assert len(logger.lines) == 6
+    time = 1000.0
+    for i in range(3000):
+        log.say(Level.ERROR, f"bad description {i}")
+    assert len(logger.lines) == 66
+    assert "further lines are left out" in logger.lines[-1]
+    time += 61.0
+    log.say(Level.OK, "all is well")
+    assert logger.lines[-1] == "all is well"
