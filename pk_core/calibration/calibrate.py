@@ -10,7 +10,7 @@ from torch import Tensor
 from ..chain import Chain
 from ..configuration import Configuration
 from ..errors import ShapeError
-from ..ik.targets import as_rows
+from ..ik.targets import are_poses
 from ..model import JointType
 from ..parameters import Parameters
 from ..serial_chain import SerialChain
@@ -164,6 +164,6 @@ def _tool(tool_pose: Tensor | Transform3d | None) -> Tensor:
     T = T[0] if T.shape == (1, 4, 4) else T
     if T.shape != (4, 4):
         raise ShapeError(f"tool_pose has shape {tuple(T.shape)}; it must be (4, 4)")
-    if not as_rows(T)[1].all():
+    if not are_poses(T.unsqueeze(0)).all():
         raise ShapeError("tool_pose is no rigid transform: it holds NaN, or its rotation is not orthonormal")
     return T

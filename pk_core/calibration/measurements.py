@@ -11,7 +11,7 @@ from torch import Tensor
 from ..chain import Chain
 from ..configuration import Configuration
 from ..errors import ShapeError
-from ..ik.targets import as_rows
+from ..ik.targets import are_poses, as_rows
 from ..rotation import matrix_product, matrix_to_quaternion, quaternion_to_matrix
 from ..so3 import so3_log_map
 from ..transform import Transform3d
@@ -92,11 +92,9 @@ def _read_measured(measured: object) -> tuple[Tensor, Tensor | None]:
     _refuse_rows("measured", unknown, "hold NaN or infinity; leave them out, of q too")
     if given.shape[1:] == (3,):
         return given.clone(), None
-    rows, valid = as_rows(given)
-    _refuse_rows("measured", torch.from_numpy(~valid), "are no rigid transforms")
-    poses = torch.from_numpy(rows)
-    R = quaternion_to_matrix(matrix_to_quaternion(poses[:, :9].unflatten(-1, (3, 3))))  # float32 made float64
-    return poses[:, 9:], R
+    T = torch.from_numpy(as_rows(given)).unflatten(-1, (4, 4))
+    _refuse_rows("measured", ~are_poses(T), "are no rigid transforms")
+    return T[:, :3, 3], quaternion_to_matrix(matrix_to_quaternion(T[:, :3, :3]))  # float32 made float64
 
 
 def _refuse_rows(name: str, wrong: Tensor, what: str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -11,27 +13,90 @@ from torch import Tensor
 from ..chain import Chain
 from ..configuration import limits, neutral, quaternion_columns
 from ..errors import ShapeError
+from ..kinematics import TreeTensors
 from ..tree import Tree
-from .options import IKOptionError, IKOptions, numbers
-from .problem import make_problem
-from .records import Options, Problem
+from .options import OBJECTIVES, TOLERANCES, IKOptionError, IKOptions, numbers
+from .problem import Bounds, make_problem
+from .records import WRAPS, Options, Problem
 from .targets import as_matrices
 
-Bounds = tuple[tuple[float, ...], tuple[float, ...]]
+SETUPS = 64  # at most for one set of frames
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """What calls of the same frames with the same options share.
+
+    Attributes:
+        exact: the tree in float64.
+        low, high: (nq,) limits of all coordinates.
+        call: the record for the kernel, but for what each call gives.
+        tolerances: (1, 2), or None where rows have their own.
+        objective: as the kernel takes it, or None.
+        posture: (1, nq), or None where it is the seed.
+    """
+
+    exact: TreeTensors
+    problem: Problem
+    low: np.ndarray
+    high: np.ndarray
+    names: tuple[str, ...]
+    call: Options
+    tolerances: np.ndarray | None
+    objective: int | None
+    posture: np.ndarray | None
+    no_seeds: tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+_setups: WeakKeyDictionary[TreeTensors, dict[tuple, Setup]] = WeakKeyDictionary()
+
+
+def prepare(tensors: TreeTensors, options: IKOptions) -> Setup:
+    """Give the setup for the frames of a pruned tree, made once for options of the same values."""
+    of_tree = _setups.get(tensors)
+    if of_tree is None:
+        of_tree = _setups[tensors] = {}
+    key = options.key()
+    setup = of_tree.get(key)
+    if setup is None:
+        if len(of_tree) >= SETUPS:
+            of_tree.clear()
+        setup = of_tree[key] = _setup(tensors.numeric_tree, options)
+    return setup
+
+
+def _setup(tree: Tree, options: IKOptions) -> Setup:
+    problem, bounds = pose_problem(options, tree)
+    low, high = (np.array(bound) for bound in bounds)
+    base = np.clip(neutral(tree), low, high)
+    no_seeds = np.empty((1, 0, tree.nq)), np.empty((1, 0), np.uint64), np.ones(1, np.bool_)
+    objective = None if options.objective is None else OBJECTIVES.index(options.objective)
+    return Setup(
+        exact=TreeTensors.make(tree, torch.float64, torch.device("cpu")),
+        problem=problem,
+        low=low,
+        high=high,
+        names=tuple(name for span in tree.spans for name in span.names),
+        call=_template(options, base),
+        tolerances=_tolerances(options, torch.Size([1])) if None not in options.key()[:2] else None,
+        objective=objective,
+        posture=_posture(options, base),
+        no_seeds=no_seeds,
+    )
 
 
 def pose_problem(options: IKOptions, tree: Tree) -> tuple[Problem, Bounds]:
-    """Give the problem of placing the only frame of a pruned tree, and the limits (low, high) of all coordinates.
+    """Give the problem of placing the frames of a pruned tree, and the limits (low, high) of all coordinates.
 
     Raises:
         IKOptionError, UnknownJoint, ModelError: limits, margins or locked joints that don't fit the tree.
     """
-    locked, bounds = frozenset(options.locked_joints), _bounds(options, tree)
-    problem = make_problem(tree, locked, bounds)
+    locked, bounds = (frozenset(options.locked_joints), frozenset(options.unlocked_joints)), _bounds(options, tree)
+    problem = make_problem(tree, *locked, bounds)
     if not np.any(options.limit_margin):
         return problem, bounds
-    bounds = _narrowed(bounds, numbers("limit_margin", options.limit_margin), problem.movable, tree)
-    return make_problem(tree, locked, bounds), bounds
+    bounds = _narrowed(bounds, np.array(options.limit_margin), _limited(problem), tree)
+    return make_problem(tree, *locked, bounds), bounds
 
 
 def seed_tensor(seeds: object, chain: Chain, batch: torch.Size) -> Tensor | None:
@@ -48,21 +113,20 @@ def seed_tensor(seeds: object, chain: Chain, batch: torch.Size) -> Tensor | None
     return q
 
 
-def seed_rows(seeds: Tensor | None, bounds: Bounds) -> np.ndarray:
-    """Give (n or 1, number of seeds, nq) float64, inside the limits."""
-    low, high = (np.array(bound) for bound in bounds)
+def seed_rows(seeds: Tensor | None, setup: Setup) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Give (n or 1, number of seeds, nq) float64, inside the limits; the same as integers; and which rows are sound.
+
+    Sound rows hold finite numbers and no zero quaternion.
+    """
     if seeds is None:
-        return np.empty((1, 0, len(low)))
-    rows = seeds.detach().reshape(math.prod(seeds.shape[:-1]), 1, len(low)).to("cpu", torch.float64).numpy()
-    return np.ascontiguousarray(np.maximum(np.minimum(rows, high), low))
-
-
-def sound(rows: np.ndarray, tree: Tree) -> np.ndarray:
-    """Say which rows of seeds hold finite numbers and no zero quaternion, (n or 1,) bool."""
-    good = np.isfinite(rows).all((1, 2))
-    for columns in quaternion_columns(tree):
-        good &= (rows[..., columns] != 0).any(-1).all(-1)
-    return good
+        return setup.no_seeds
+    nq = len(setup.low)
+    given = seeds.detach().reshape(math.prod(seeds.shape[:-1]), 1, nq).to("cpu", torch.float64).numpy()
+    rows = np.ascontiguousarray(np.maximum(np.minimum(given, setup.high), setup.low))
+    sound = np.isfinite(rows).all((1, 2))
+    for columns in quaternion_columns(setup.exact.tree):
+        sound &= (rows[..., columns] != 0).any(-1).all(-1)
+    return rows, rows.reshape(len(rows), nq).view(np.uint64), sound
 
 
 def weight_axes(options: IKOptions, base: Tensor | None) -> Tensor | None:
@@ -75,24 +139,34 @@ def weight_axes(options: IKOptions, base: Tensor | None) -> Tensor | None:
 
 
 def call_record(
-    options: IKOptions,
-    rows: np.ndarray,
-    valid: np.ndarray,
-    tree: Tree,
-    bounds: Bounds,
-    batch: torch.Size,
-    axes: Tensor | None,
+    options: IKOptions, setup: Setup, given: np.ndarray, starts: np.ndarray, batch: torch.Size, axes: Tensor | None
 ) -> Options:
-    """Bring options to the types that the kernel was compiled for."""
-    return Options(
-        targets=rows,
-        valid=valid,
-        tolerances=_tolerances(options, batch),
-        base=np.clip(neutral(tree), *bounds),
-        weights=unit_weights(options),
-        weight_axes=np.empty((0, 9))
+    """Fill in what this call gives: target matrices (n, t, 16), starts and axes of the weights."""
+    posture = setup.posture
+    if posture is None:
+        posture = starts[:, 0] if starts.shape[1] else setup.call.base[None]
+    return setup.call._replace(
+        given=given,
+        bits=given.reshape(len(given), 16 * given.shape[1]).view(np.uint64),
+        tolerances=_tolerances(options, batch) if setup.tolerances is None else setup.tolerances,
+        weight_axes=setup.call.weight_axes
         if axes is None
         else axes.to("cpu", torch.float64).reshape(-1, 9).contiguous().numpy(),
+        posture=np.ascontiguousarray(posture),
+        stop=np.zeros(1, dtype=np.int64),
+    )
+
+
+def _template(options: IKOptions, base: np.ndarray) -> Options:
+    """Bring options to the types that the kernel was compiled for."""
+    none = np.empty(0)
+    return Options(
+        given=none,
+        bits=none,
+        tolerances=none,
+        base=base,
+        weights=unit_weights(options),
+        weight_axes=np.empty((0, 9)),
         weighted=options.weights is not None,
         full_position=bool(unit_weights(options)[:3].all()),
         max_iterations=int(options.max_iterations),
@@ -101,9 +175,25 @@ def call_record(
         damping=float(options.damping),
         gain=float(options.gain),
         distinct=float(options.distinct),
+        posture=none,
         random_seed=int(options.random_seed) % 2**63,  # the kernel takes signed 64 bits
-        stop=np.zeros(1, dtype=np.int64),
+        stop=none,
     )
+
+
+def _posture(options: IKOptions, base: np.ndarray) -> np.ndarray | None:
+    """Give the posture to come near to, (1, nq); None where it is the seed."""
+    if options.posture is None:
+        return None if options.objective == "posture" else base[None]
+    posture = np.array(options.posture)
+    if posture.shape != base.shape or not np.isfinite(posture).all():
+        raise IKOptionError(f"posture must be {len(base)} finite numbers, got shape {posture.shape}: {posture}")
+    return posture[None]
+
+
+def _limited(problem: Problem) -> np.ndarray:
+    """Give the columns that have a range of numbers, (n,)."""
+    return problem.movable[problem.ways <= WRAPS]
 
 
 def unit_weights(options: IKOptions) -> np.ndarray:
@@ -114,7 +204,7 @@ def unit_weights(options: IKOptions) -> np.ndarray:
 
 def _bounds(options: IKOptions, tree: Tree) -> Bounds:
     low, high = limits(tree) if options.joint_limits is None else options.joint_limits
-    bounds = tuple(float(bound) for bound in low), tuple(float(bound) for bound in high)
+    bounds = tuple(low), tuple(high)
     if any(len(bound) != tree.nq for bound in bounds) or any(math.isnan(x) for bound in bounds for x in bound):
         raise IKOptionError(f"joint_limits must be (low, high) of {tree.nq} numbers each, got {options.joint_limits}")
     return bounds
@@ -140,7 +230,7 @@ def _narrowed(bounds: Bounds, margin: np.ndarray, movable: np.ndarray, tree: Tre
 def _tolerances(options: IKOptions, batch: torch.Size) -> np.ndarray:
     """Give (n, 2) [m], [rad]: what the options say for each target."""
     tolerances = np.empty((*batch, 2))
-    for column, name in enumerate(("position_tolerance", "rotation_tolerance")):
+    for column, name in enumerate(TOLERANCES):
         value = numbers(name, getattr(options, name))
         try:
             tolerances[..., column] = value

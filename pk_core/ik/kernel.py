@@ -2,7 +2,8 @@
 
 Each attempt walks dq = J_f^T (J_f J_f^T + l I)^-1 e over the joints f that no limit holds, with the damping l growing
 with the error (Sugihara, "Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method", 2011), and gives
-up after some iterations or when it stands still; then the next start is tried.
+up after some iterations or when it stands still; then the next start is tried. A target is one pose, or one for each of
+several tips that are placed together.
 """
 
 from __future__ import annotations
@@ -12,54 +13,62 @@ import math
 import numpy as np
 
 from ..kinematics.compilation import jit, kernel
-from .records import Scratch
+from .records import (
+    CHANGE,
+    CONVERGED,
+    ERROR,
+    FOLLOWS,
+    INVALID_INPUT,
+    LIMIT_BLOCKED,
+    MAX_ITERATIONS,
+    NOT_FOUND,
+    ORTHONORMAL,
+    PUSHES,
+    SPAN,
+    SPINS,
+    STALLED,
+    START,
+    STRIDE,
+    TIMEOUT,
+    UNREACHABLE,
+    WRAPS,
+    Scratch,
+)
+from .secondary import improve
 from .seeds import mix, unit
 from .step import TWO_PI, apply_step, copy, largest_change, project_step
-from .walk import fill_jacobian, norms, pose_error, walk, weigh, weight_axes
-
-CONVERGED, NOT_FOUND, LIMIT_BLOCKED, UNREACHABLE, STALLED, MAX_ITERATIONS, TIMEOUT, INVALID_INPUT = range(8)
+from .walk import measure
 
 FAR = 10.0  # an error whose square is larger damps no more [rad^2]
 STILL = 1e-9  # a step smaller than this is standing still [rad] or [m]
 
 
 @jit
-def _attempt(q, target, row, problem, options, w):
-    """Walk from q until the target is met or there is no getting on; return (status, iterations).
+def _attempt(q, row, problem, options, targets, w):
+    """Walk from q until the targets are met or there is no getting on; return (status, iterations).
 
-    The best configuration that any attempt of this target saw is kept in w.best, its errors in w.best_error.
+    The best configuration that any attempt of this row saw is kept in w.best, its score in w.score.
     """
-    tolerance_p, tolerance_r = options.tolerances[row, 0], options.tolerances[row, 1]
-    last, slow, blocked = math.inf, 0, False
+    last, slow, blocked, e, step = math.inf, 0, False, w.errors[ERROR], w.steps[CHANGE]
     for iteration in range(options.max_iterations):
         if options.stop[0] != 0:
             return TIMEOUT, iteration
-        walk(q, problem.kinds, problem.columns, problem.constants, w.motions, w.axes, w.tip)
-        pose_error(w.tip, target, w.e)
-        fill_jacobian(problem.kinds, problem.slots, problem.constants, w.axes, w.tip, w.J)
-        e = w.e
-        axes = weight_axes(options.weight_axes, row, w.tip)
-        position, rotation = weigh(options.weights, axes, w.J, e) if options.weighted else norms(e)
-        score = max(position / tolerance_p, rotation / tolerance_r)
-        if score < w.best_error[0]:
-            w.best_error[0], w.best_error[1], w.best_error[2] = score, position, rotation
+        score = measure(q, row, problem, options, targets, w)
+        if score < w.score[0]:
+            w.score[0] = score
             copy(q, w.best)
         if score <= 1.0:
             return CONVERGED, iteration
-        for i in range(3):
-            e[i] *= problem.scale
-            for k in range(w.J.shape[0]):
-                w.J[k, i] *= problem.scale
         squared = 0.0
-        for i in range(6):
+        for i in range(e.shape[0]):
             squared += e[i] * e[i]
         slow = slow + 1 if squared > 0.5 * last else 0
         last = squared
         if slow >= options.patience:
             return (LIMIT_BLOCKED if blocked else STALLED), iteration + 1
-        blocked = project_step(w.J, e, q, problem, options.damping + options.gain * min(squared, FAR), w)
-        apply_step(q, problem, w.dq)
-        if largest_change(w.dq) < STILL:
+        blocked = project_step(q, problem, options.damping + options.gain * min(squared, FAR), w)
+        apply_step(q, problem, step)
+        if largest_change(step) < STILL:
             return (LIMIT_BLOCKED if blocked else STALLED), iteration + 1
     return MAX_ITERATIONS, options.max_iterations
 
@@ -67,62 +76,104 @@ def _attempt(q, target, row, problem, options, w):
 @jit
 def _start(q, attempt, seeds, given, state, problem, options):
     """Fill q with the start of an attempt: caller's seeds, mid-range, then the shifted sequence."""
-    n_seeds = seeds.shape[1]
-    copy(options.base if n_seeds == 0 else seeds[given, min(attempt, n_seeds - 1)], q)
+    n_seeds, c = seeds.shape[1], problem.coordinates
+    if n_seeds == 0:
+        copy(options.base, q)
+    else:
+        copy(seeds[given, min(attempt, n_seeds - 1)], q)
     index = attempt - n_seeds
     if index < 0:
         return
     for k in range(problem.movable.shape[0]):
-        fraction = 0.5
-        if index > 0:
-            fraction = unit(mix(state, np.uint64(k))) + index * problem.steps[k]
-            fraction -= math.floor(fraction)
-        q[problem.movable[k]] = problem.start[k] + fraction * problem.span[k]
+        if problem.ways[k] <= WRAPS:  # floating and ball joints start where the seed has them
+            fraction = 0.5
+            if index > 0:
+                fraction = unit(mix(state, np.uint64(k))) + index * c[STRIDE, k]
+                fraction -= math.floor(fraction)
+            q[problem.movable[k]] = c[START, k] + fraction * c[SPAN, k]
 
 
 @jit
-def _keep(q, count, row, problem, options, out):
-    """Store a solution unless one like it is stored; return how many there are."""
-    for s in range(count):
+def _apart(a, b, k, problem):
+    """Give how far a coordinate is from one configuration to another [rad] or [m]."""
+    way, c = problem.ways[k], problem.movable[k]
+    if way == FOLLOWS:
+        return 0.0
+    if way == SPINS:  # q and -q are one rotation
+        cosine = a[c] * b[c] + a[c + 1] * b[c + 1] + a[c + 2] * b[c + 2] + a[c + 3] * b[c + 3]
+        return 2.0 * math.sqrt(max(0.0, 2.0 - 2.0 * abs(cosine)))
+    d = abs(a[c] - b[c])
+    if way == PUSHES:
+        return max(d, max(abs(a[c + 1] - b[c + 1]), abs(a[c + 2] - b[c + 2])))
+    return abs(d - TWO_PI * math.floor(d / TWO_PI + 0.5)) if problem.turns[k] else d
+
+
+@jit
+def _keep(q, row, problem, options, out):
+    """Store a solution unless one like it is stored, and count it."""
+    for s in range(out.found[row]):
         distance = 0.0
         for k in range(problem.movable.shape[0]):
-            d = q[problem.movable[k]] - out.solutions[row, s, problem.movable[k]]
-            if problem.turns[k]:
-                d -= TWO_PI * math.floor(d / TWO_PI + 0.5)
-            distance = max(distance, abs(d))
+            distance = max(distance, _apart(q, out.solutions[row, s], k, problem))
         if distance < options.distinct:
-            return count
-    copy(q, out.solutions[row, count])
-    return count + 1
+            return
+    copy(q, out.solutions[row, out.found[row]])
+    out.found[row] += 1
 
 
 @jit
-def _hash_row(target, seeds, row, seed):
-    state = mix(np.uint64(seed), np.uint64(0x5EED))
-    bits = target.view(np.uint64)
-    for i in range(bits.shape[0]):
-        state = mix(state, bits[i])
-    for s in range(seeds.shape[1]):
-        given = seeds[row, s].view(np.uint64)
-        for i in range(given.shape[0]):
-            state = mix(state, given[i])
+def _load_target(T, target):
+    """Take the rotation by rows and the position out of a matrix by rows; return whether it is a pose."""
+    for i in range(3):
+        for j in range(3):
+            target[3 * i + j] = T[4 * i + j]
+        target[9 + i] = T[4 * i + 3]
+    t = target
+    worst = abs(T[15] - 1.0) + abs(T[12]) + abs(T[13]) + abs(T[14])
+    for i in range(12):
+        worst += 0.0 * t[i]  # NaN where one is not finite
+    if not worst == 0.0:
+        return False
+    for i in range(3):
+        for j in range(i + 1):
+            gram = t[i] * t[j] + t[3 + i] * t[3 + j] + t[6 + i] * t[6 + j]
+            worst = max(worst, abs(gram - (1.0 if i == j else 0.0)))
+    determinant = (
+        t[0] * (t[4] * t[8] - t[5] * t[7]) - t[1] * (t[3] * t[8] - t[5] * t[6]) + t[2] * (t[3] * t[7] - t[4] * t[6])
+    )
+    return worst < ORTHONORMAL and determinant > 0.0
+
+
+@jit
+def _hash_row(row, given, seed_bits, options):
+    state = mix(np.uint64(options.random_seed), np.uint64(0x5EED))
+    for i in range(options.bits.shape[1]):
+        state = mix(state, options.bits[row, i])
+    for i in range(seed_bits.shape[1]):
+        state = mix(state, seed_bits[given, i])
     return state
 
 
 @jit
-def _solve_row(row, problem, options, seeds, out, w):
-    """Solve one target: attempts from one start after another until enough distinct solutions are found."""
-    target = options.targets[row]
-    n_seeds, count, wanted = seeds.shape[1], 0, out.solutions.shape[1]
+def _beyond(row, problem, options, targets):
+    """Say whether a target is further away than the bound on reach."""
+    tolerance = options.tolerances[min(row, options.tolerances.shape[0] - 1), 0]
+    for tip in range(targets.shape[0]):
+        r, t = problem.reach[tip], targets[tip]
+        if math.sqrt((t[9] - r[0]) ** 2 + (t[10] - r[1]) ** 2 + (t[11] - r[2]) ** 2) > r[3] + tolerance:
+            return options.full_position
+    return False
+
+
+@jit
+def _solve_row(row, objective, problem, options, seeds, seed_bits, out, w):
+    """Solve one row: attempts from one start after another until enough distinct solutions are found."""
+    targets = out.targets[row]
+    n_seeds, wanted = seeds.shape[1], out.solutions.shape[1]
     given = min(row, seeds.shape[0] - 1)
-    state = _hash_row(target, seeds, given, options.random_seed)
-    distance = math.sqrt(
-        (target[9] - problem.shoulder[0]) ** 2
-        + (target[10] - problem.shoulder[1]) ** 2
-        + (target[11] - problem.shoulder[2]) ** 2
-    )
-    beyond = options.full_position and distance > problem.reach + options.tolerances[row, 0]
-    w.best_error[0] = w.best_error[1] = w.best_error[2] = math.inf
+    state = _hash_row(row, given, seed_bits, options)
+    beyond = _beyond(row, problem, options, targets)
+    w.score[0] = math.inf
     status, iterations, attempt = MAX_ITERATIONS, 0, 0
     for attempt in range(1 if beyond else n_seeds + 1 + options.max_restarts):
         _start(w.q, attempt, seeds, given, state, problem, options)
@@ -131,36 +182,49 @@ def _solve_row(row, problem, options, seeds, out, w):
         if options.stop[0] != 0:
             status = TIMEOUT
             break
-        before = w.best_error[0]
-        code, used = _attempt(w.q, target, row, problem, options, w)
+        before = w.score[0]
+        code, used = _attempt(w.q, row, problem, options, targets, w)
         iterations += used
         if code == CONVERGED:
-            count = _keep(w.q, count, row, problem, options, out)
-            if count == wanted:
+            if objective is not None:
+                improve(w.q, objective, row, problem, options, targets, w)
+            _keep(w.q, row, problem, options, out)
+            if out.found[row] == wanted:
                 break
         elif code == TIMEOUT:
             status = TIMEOUT
             break
-        elif w.best_error[0] < before:
+        elif w.score[0] < before:
             status = code
     for s in range(wanted):
-        out.status[row, s] = CONVERGED if s < count else (TIMEOUT if status == TIMEOUT else NOT_FOUND)
-    if count == 0:
+        out.status[row, s] = CONVERGED if s < out.found[row] else (TIMEOUT if status == TIMEOUT else NOT_FOUND)
+    if out.found[row] == 0:
         copy(w.best, out.solutions[row, 0])
         out.status[row, 0] = UNREACHABLE if beyond else status
     out.iterations[row] = iterations
     out.restarts[row] = attempt
-    out.found[row] = count
 
 
 @kernel
-def solve_slice(problem, options, seeds, out, begin, end):
-    """Solve the targets begin .. end; see `solver.py` for what the records hold."""
-    n, m = problem.kinds.shape[0], problem.movable.shape[0]
+def solve_slice(problem, options, objective, seeds, seed_bits, sound, out, begin, end):
+    """Solve the rows begin .. end; see `records.py` for what the records hold.
+
+    Rows that are no poses, or whose seeds are not sound, get INVALID_INPUT and NaN. Without an objective (None, not a number)
+    its code is not compiled.
+    """
+    n, m, size, nq = problem.nodes.shape[0], problem.movable.shape[0], 6 * problem.reach.shape[0], options.base.shape[0]
     w = Scratch(
-        np.empty((3, n)), np.empty((n, 6)), np.empty(12), np.empty((m, 6)), np.empty(6), np.empty(6), np.empty(m), np.empty(m),
-        np.empty(m, np.bool_), np.empty(options.base.shape[0]), np.empty(options.base.shape[0]), np.empty(3),
+        np.empty((3, problem.columns.shape[0])), np.empty((n, 12)), np.empty((m, size)), np.empty((size, size)),
+        np.empty((3, size)), np.empty((4, m)), np.empty(nq), np.empty(nq), np.empty(nq), np.empty(1),
     )  # fmt: skip
     for row in range(begin, end):
-        if options.valid[row]:
-            _solve_row(row, problem, options, seeds, out, w)
+        valid = sound[min(row, sound.shape[0] - 1)]
+        for tip in range(problem.reach.shape[0]):
+            valid = _load_target(options.given[row, tip], out.targets[row, tip]) and valid
+        for s in range(out.solutions.shape[1]):
+            out.status[row, s] = INVALID_INPUT
+            for i in range(nq):
+                out.solutions[row, s, i] = np.nan
+        out.iterations[row] = out.restarts[row] = out.found[row] = 0
+        if valid:
+            _solve_row(row, objective, problem, options, seeds, seed_bits, out, w)

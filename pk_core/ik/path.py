@@ -1,4 +1,4 @@
-"""The path from the root to a tip, in the form that the IK kernel walks fastest: moving nodes only, all about their own z."""
+"""The paths from the root to some tips, in the form that the IK kernel walks fastest: moving nodes, all about their own z."""
 
 from __future__ import annotations
 
@@ -7,77 +7,92 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model import JointType
-from ..tree import AXIS, FIXED, KIND, OFFSET, ORIGIN, POSITION, Q_COLUMN, SCALAR, Tree
+from ..tree import AXIS, FIXED, FREE, ORIGIN, POSITION, Q_COLUMN, SCALAR, Tree
+from ..tree import KIND as TREE_KIND
+from ..tree import PARENT as TREE_PARENT
+from .records import MULTIPLIER, OFFSET, SLIDE
 
-# columns of Path.constants after the origin (rotation by rows, position): turn, slide, multiplier, offset
-P_TURN, P_SLIDE, P_MULTIPLIER, P_OFFSET = 12, 13, 14, 15
+UNLOCKABLE = (JointType.PLANAR, JointType.FLOATING, JointType.BALL)
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
-    """Moving nodes in order.
+class Paths:
+    """Moving nodes in order, parents first; then a fixed one for each tip.
 
     Attributes:
-        kinds: (n,) int64, SCALAR, BALL or FREE.
-        columns: (n,) int64, first column of q.
-        constants: (n + 1, 16) float64: origin (rotation by rows, position [m]) with z along the axis, then turn, slide,
-            multiplier, offset; the last row is the tool, from the last node to the tip.
-        reach: no configuration takes the tip further than this from `shoulder` [m]; infinite with an unlimited slide.
-        shoulder: (3,) a point that no coordinate of the path moves, in the root frame [m].
+        parents, kinds, columns: (n + t,) int64; the kind is SCALAR, BALL or FREE, of tips FIXED; first columns of q.
+        origins: (n + t, 12) float64: rotation by rows, position [m], in the parent's frame, with z along the axis.
+        motions: (4, n) float64: multiplier, offset, turn, slide.
+        reach: (t, 4): a point that no coordinate moves, in the root frame [m], and how far a tip may be from it at most.
     """
 
+    parents: np.ndarray
     kinds: np.ndarray
     columns: np.ndarray
-    constants: np.ndarray
-    shoulder: np.ndarray
-    reach: float
+    origins: np.ndarray
+    motions: np.ndarray
+    reach: np.ndarray
 
 
-def make_path(tree: Tree, low: np.ndarray, high: np.ndarray) -> Path:
-    """Make the path to the last frame of a tree that has only that frame (see `TreeTensors.pruned`)."""
-    pending = np.eye(4)
-    kinds, columns, constants = [], [], []
+def make_paths(tree: Tree, low: np.ndarray, high: np.ndarray) -> Paths:
+    """Make the paths to the frames of a tree that has only those (see `Tree.pruned`)."""
+    rows: list[tuple[int, int, int]] = []
+    origins, motions = [], []
+    placed: list[tuple[int, np.ndarray]] = []  # of each node of the tree: the moving node it hangs on, and where
     for row, c in zip(tree.layout, tree.constants):
-        pending = pending @ _matrix(c)
-        if row[KIND] == FIXED:
-            continue
-        turn = _z_to(c[AXIS : AXIS + 3]) if row[KIND] == SCALAR else np.eye(4)
-        kinds.append(row[KIND])
-        columns.append(row[Q_COLUMN])
-        constants.append(np.concatenate([_flat(pending @ turn), c[AXIS + 3 : OFFSET + 1]]))
-        pending = turn.T
-    table = np.array([*constants, np.concatenate([_flat(pending), np.zeros(4)])])
-    return Path(
-        kinds=np.array(kinds, dtype=np.int64),
-        columns=np.array(columns, dtype=np.int64),
-        constants=table,
-        shoulder=table[0, POSITION : POSITION + 3].copy(),
-        reach=_reach(kinds, columns, table, low, high),
-    )
+        parent, T = placed[row[TREE_PARENT]] if row[TREE_PARENT] >= 0 else (-1, np.eye(4))
+        T = T @ _matrix(c)
+        if row[TREE_KIND] != FIXED:
+            turn = _z_to(c[AXIS : AXIS + 3]) if row[TREE_KIND] == SCALAR else np.eye(4)
+            rows.append((parent, int(row[TREE_KIND]), int(row[Q_COLUMN])))
+            origins.append(_flat(T @ turn))
+            motions.append(c[[17, 18, 15, 16]] if row[TREE_KIND] == SCALAR else np.zeros(4))
+            parent, T = len(rows) - 1, turn.T
+        placed.append((parent, T))
+    for node in tree.frame_nodes:
+        parent, T = placed[node]
+        rows.append((parent, FIXED, 0))
+        origins.append(_flat(T))
+    parents, kinds, columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    table, motion = np.array(origins), np.array(motions).reshape(-1, 4).T
+    reach = [
+        _reach(tip, parents, kinds, columns, table, motion, low, high) for tip in range(motion.shape[1], len(rows))
+    ]
+    return Paths(parents, kinds, columns, table, np.ascontiguousarray(motion), np.array(reach))
 
 
-def movable_columns(tree: Tree, path: Path, locked: frozenset[str]) -> np.ndarray:
-    """Give the columns of q that the solver may move: scalar joints on the path that are neither locked nor planar."""
+def movable_nodes(tree: Tree, paths: Paths, locked: frozenset[str], unlocked: frozenset[str]) -> list[int]:
+    """Give the nodes that the solver may move: on the paths, not locked; planar, floating and ball joints if unlocked."""
     held = {
         column
         for span in tree.spans
-        if span.joint.name in locked or span.joint.type in (JointType.PLANAR, JointType.FLOATING, JointType.BALL)
+        if span.joint.name in locked or (span.joint.type in UNLOCKABLE and span.joint.name not in unlocked)
         for column in range(span.q_slice.start, span.q_slice.stop)
     }
-    on_path = {int(column) for kind, column in zip(path.kinds, path.columns) if kind == SCALAR}
-    return np.array(sorted(on_path - held), dtype=np.int64)
+    return [i for i in range(paths.motions.shape[1]) if int(paths.columns[i]) not in held]
 
 
-def _reach(kinds: list, columns: list, table: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
+def _reach(
+    tip: int,
+    parents: np.ndarray,
+    kinds: np.ndarray,
+    columns: np.ndarray,
+    origins: np.ndarray,
+    motions: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+) -> np.ndarray:
     """Add up the links and the longest slides beyond the first node: a bound by the triangle inequality."""
-    total = float(np.linalg.norm(table[1:, POSITION : POSITION + 3], axis=1).sum())
-    for kind, column, c in zip(kinds, columns, table):
-        if kind != SCALAR:
-            return float("inf")
-        if c[P_SLIDE]:
-            ends = c[P_MULTIPLIER] * np.array([low[column], high[column]]) + c[P_OFFSET]
-            total += float(abs(c[P_SLIDE]) * np.abs(ends).max())
-    return total
+    total, node = 0.0, tip
+    while parents[node] >= 0:
+        total += float(np.linalg.norm(origins[node, 9:]))
+        node = int(parents[node])
+        if kinds[node] == FREE:
+            total = float("inf")
+        elif kinds[node] == SCALAR and motions[SLIDE, node]:
+            ends = motions[MULTIPLIER, node] * np.array([low[columns[node]], high[columns[node]]])
+            total += float(abs(motions[SLIDE, node]) * np.abs(ends + motions[OFFSET, node]).max())
+    return np.append(origins[node, 9:], total)
 
 
 def _matrix(c: np.ndarray) -> np.ndarray:

@@ -19,7 +19,8 @@ class IKResult:
         solutions: (*batch, k, nq) [rad] and [m]; the best configuration seen where the first did not converge, NaN where
             a further one was not found or the input is invalid. In the graph where targets or model parameters require grad.
         status: (*batch, k) int64, values of `IKStatus`.
-        position_error, rotation_error: (*batch, k) of the solutions as returned, by an independent FK [m], [rad].
+        position_error, rotation_error: (*batch, k) of the solutions as returned, by an independent FK [m], [rad]; with targets
+            for several frames, each the largest over the frames.
         iterations, restarts: (*batch,) int64, over all attempts.
         n_solutions: (*batch,) int64, distinct solutions found.
         converged_any: (*batch,) bool.

@@ -21,7 +21,7 @@ from torch import Tensor
 from .. import kinematics
 from ..kinematics import TreeTensors
 from ..tree import Tree
-from .records import Problem
+from .records import EASE, Problem
 
 AT_LIMIT = 4  # a joint stands at its limit within this many roundings of it
 
@@ -52,7 +52,7 @@ class Rule:
         movable, velocity = problem.movable.tolist(), _velocity_columns(tree.tree)
         slots = [movable.index(column) if column in movable else len(movable) for column in range(tree.nq)]
         columns, scale = [velocity[column] for column in movable], weights * ([problem.scale] * 3 + [1.0] * 3)
-        return Rule(tree, movable, columns, slots, problem.low, problem.high, problem.ease, scale, damping)
+        return Rule(tree, movable, columns, slots, problem.low, problem.high, problem.coordinates[EASE], scale, damping)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from functools import lru_cache, partial
+from contextlib import contextmanager, nullcontext
+from functools import partial
 
 import numpy as np
 import torch
@@ -14,30 +14,21 @@ from torch import Tensor
 
 from .. import kinematics
 from ..chain import Chain
-from ..errors import UnsupportedError
-from ..kinematics import TreeTensors
+from ..errors import ShapeError, UnsupportedError
+from ..kinematics import TreeTensors, fused
 from ..kinematics.threads import run_slices
 from ..serial_chain import SerialChain
-from ..tree import Tree
-from .arguments import (
-    Bounds,
-    call_record,
-    pose_problem,
-    seed_rows,
-    seed_tensor,
-    sound,
-    unit_weights,
-    weight_axes,
-)
+from .arguments import Setup, call_record, pose_problem, prepare, seed_rows, seed_tensor, unit_weights, weight_axes
 from .implicit import solutions_in_graph
 from .kernel import solve_slice
-from .options import IKOptionError, IKOptions, IKStatus
+from .options import IKOptionError, IKOptions
 from .records import Options, Output, Problem
 from .result import IKResult
 from .sensitivity import Rule
 from .targets import as_rows, as_tensor, batch_of, in_root_frame
 from .walk import judge_slice
 
+DEFAULT = IKOptions()
 NEAREST_OF = 8  # how many solutions a search for the nearest compares
 BLOCK = 16  # slices of targets for threads begin at multiples of this
 NANOSECONDS = 10_000  # a target takes about this long
@@ -50,19 +41,20 @@ def solve_ik(
     frame: str | None = None,
     seeds: object = None,
     num_solutions: int = 1,
-    options: IKOptions | None = None,
+    options: IKOptions = DEFAULT,
 ) -> IKResult:
     """Solve inverse kinematics for a batch of targets by damped least squares with restarts, inside the joint limits.
 
     Args:
         targets: poses of the frame in the chain's root frame, or in that of `options.base_pose`: `Transform3d`,
             (*batch, 4, 4), or (*batch, 7) as position [m] and quaternion wxyz; (4, 4) and (7,) are batches of one.
-        frame: the frame to place; may be left out for a `SerialChain`, whose end it is then.
+            A dict of these by frame name, all of one batch, places several frames together.
+        frame: the frame to place; may be left out for a `SerialChain`, whose end it is then, and with a dict.
         seeds: first starts: none, one (nq,), or one a target (*batch, nq).
         num_solutions: how many distinct solutions of each target to look for.
 
-    Scalar joints on the way to the frame move. Floating, planar and ball joints, and joints off the way, stay at the seed
-    (or neutral); all joints are brought inside their limits first.
+    Scalar joints on the way to the frames move, and what `options.unlocked_joints` names. Other floating, planar and ball
+    joints, and joints off the way, stay at the seed (or neutral); all joints are brought inside their limits first.
 
     Solutions carry gradients, of first order, to targets, `options.base_pose` and model parameters (`Chain.with_parameters`)
     that require them, in every mode of torch; none to seeds. They are those of the smallest change that follows the target:
@@ -72,24 +64,28 @@ def solve_ik(
     Raises:
         ShapeError: targets or seeds of a wrong shape. A row with NaN or without a rotation is no error: its status says so.
         UnknownLink, UnknownJoint: a frame or a locked joint that the chain does not have.
-        UnsupportedError: several tips in one call.
+        UnsupportedError: gradients are asked for of solutions for several frames, or with unlocked joints.
     """
-    options, name = options or IKOptions(), _frame(chain, targets, frame)
+    names, poses = _frames(chain, targets, frame)
     if type(num_solutions) is not int or num_solutions < 1:
         raise IKOptionError(f"num_solutions must be a whole number of at least 1, got {num_solutions!r}")
-    tree, poses = chain._frames((name,)), as_tensor(targets)
+    tree, batch = chain._frames(names), batch_of(poses[0])
     base = None if options.base_pose is None else as_tensor(options.base_pose, "base poses")
-    axes, seeds = weight_axes(options, base), seed_tensor(seeds, chain, batch_of(poses))
+    axes, seeds = weight_axes(options, base), seed_tensor(seeds, chain, batch)
     if base is not None:
-        poses = in_root_frame(poses, base)
-    search = partial(_search, chain, options, num_solutions)
-    if not kinematics._recorded(poses, tree.constants):
-        return search(tree, poses, seeds, axes)
+        poses = [in_root_frame(T, base) for T in poses]
+    if not kinematics._recorded(*poses, tree.constants):
+        return _search(chain, options, num_solutions, tree, poses, seeds, axes)
+    if len(names) > 1 or options.unlocked_joints:
+        raise UnsupportedError(
+            "solutions for several frames, or with unlocked joints, carry no gradients: detach the targets and parameters"
+        )
+    search = partial(_search_one, chain, options, num_solutions)
     rule = Rule.make(tree, pose_problem(options, tree.tree)[0], unit_weights(options), options.gradient_damping)
-    return solutions_in_graph(search, rule, poses, seeds, axes, chain.neutral())
+    return solutions_in_graph(search, rule, poses[0], seeds, axes, chain.neutral())
 
 
-def _search(
+def _search_one(
     chain: Chain,
     options: IKOptions,
     k: int,
@@ -98,59 +94,80 @@ def _search(
     seeds: Tensor | None,
     axes: Tensor | None,
 ) -> IKResult:
-    """Find k solutions for each of poses (*batch, 4, 4) or (*batch, 7) in the root frame; nothing is recorded.
+    return _search(chain, options, k, tensors, [poses], seeds, axes)
+
+
+def _search(
+    chain: Chain,
+    options: IKOptions,
+    k: int,
+    tensors: TreeTensors,
+    poses: list[Tensor],
+    seeds: Tensor | None,
+    axes: Tensor | None,
+) -> IKResult:
+    """Find k solutions for each of poses, (*batch, 4, 4) or (*batch, 7) of each tip, in the root frame; nothing is recorded.
 
     Args:
         seeds: (*batch, nq) or (1, nq); axes: (*batch, 3, 3) or (1, 3, 3), of the weights.
     """
-    tree, batch = tensors.numeric_tree, batch_of(poses)
-    problem, bounds = pose_problem(options, tree)
-    rows, valid = as_rows(poses)
-    starts = seed_rows(seeds, bounds)
-    valid &= sound(starts, tree)
-    call = call_record(options, rows, valid, chain._tree, bounds, batch, axes)
+    batch, setup = batch_of(poses[0]), prepare(tensors, options)
+    rows = [as_rows(T) for T in poses]
+    given = rows[0][:, None] if len(rows) == 1 else np.stack(rows, 1)
+    starts, bits, sound = seed_rows(seeds, setup)
+    call = call_record(options, setup, given, starts, batch, axes)
     nearest = options.prefer == "nearest"
-    out = _output(len(rows), max(k, NEAREST_OF) if nearest else k, chain.nq)
-    with _clock(options.timeout, call.stop):
-        run_slices(
-            solve_slice, len(rows), len(rows) * NANOSECONDS, BLOCK, problem, call, starts, out, interrupt=call.stop
-        )
+    out, n = _output(given, max(k, NEAREST_OF) if nearest else k, len(setup.low)), len(given)
+    arguments = (setup.problem, call, setup.objective, starts, bits, sound, out)
+    with nullcontext() if options.timeout is None else _clock(options.timeout, call.stop):
+        run_slices(solve_slice, n, n * len(rows) * NANOSECONDS, BLOCK, *arguments, interrupt=call.stop)
     if nearest:
-        _sort_by_distance(out, starts[:, 0] if starts.shape[1] else call.base, problem)
-    return _result(chain, tree, batch, call, out, k, bounds)
+        _sort_by_distance(out, starts[:, 0] if starts.shape[1] else call.base, setup.problem)
+    return _result(chain, setup, batch, call, out, k)
 
 
-def _frame(chain: Chain, targets: object, frame: str | None) -> str:
+def _frames(chain: Chain, targets: object, frame: str | None) -> tuple[tuple[str, ...], list[Tensor]]:
+    """Give the names of the frames to place, and targets for each."""
     if not isinstance(chain, Chain):
         raise IKOptionError(f"solve_ik takes a Chain or SerialChain first, got {type(chain).__name__}")
     if isinstance(targets, Mapping):
-        raise UnsupportedError(
-            f"targets for several frames at once {list(targets)} are not supported yet; give one frame's targets"
-        )
+        return _several(targets, frame)
     if frame is not None:
-        return frame
+        return (frame,), [as_tensor(targets)]
     if not isinstance(chain, SerialChain):
         raise IKOptionError(f"a tree has many ends: say which frame to place, one of {chain.get_frame_names()}")
-    return chain.end_frame
+    return (chain.end_frame,), [as_tensor(targets)]
 
 
-def _output(n: int, k: int, nq: int) -> Output:
-    """Make the output of the kernel; rows it does not touch are those of invalid input."""
+def _several(targets: Mapping, frame: str | None) -> tuple[tuple[str, ...], list[Tensor]]:
+    if frame is not None:
+        raise IKOptionError(
+            f"the keys of targets name the frames {list(targets)}: frame={frame!r} beside them is too much"
+        )
+    if not targets:
+        raise IKOptionError("targets is an empty dict: name a frame and give its targets")
+    poses = [as_tensor(T, f"targets of {name!r}") for name, T in targets.items()]
+    batches = {name: tuple(batch_of(T)) for name, T in zip(targets, poses)}
+    if len(set(batches.values())) > 1:
+        raise ShapeError(f"targets of several frames must have one batch, got {batches}")
+    return tuple(targets), poses
+
+
+def _output(given: np.ndarray, k: int, nq: int) -> Output:
+    n, tips, _ = given.shape
     return Output(
-        solutions=np.full((n, k, nq), np.nan),
-        status=np.full((n, k), IKStatus.INVALID_INPUT, dtype=np.int64),
-        iterations=np.zeros(n, dtype=np.int64),
-        restarts=np.zeros(n, dtype=np.int64),
-        found=np.zeros(n, dtype=np.int64),
+        solutions=np.empty((n, k, nq)),
+        status=np.empty((n, k), dtype=np.int64),
+        targets=np.empty((n, tips, 12)),
+        iterations=np.empty(n, dtype=np.int64),
+        restarts=np.empty(n, dtype=np.int64),
+        found=np.empty(n, dtype=np.int64),
     )
 
 
 @contextmanager
-def _clock(timeout: float | None, stop: np.ndarray) -> Iterator[None]:
+def _clock(timeout: float, stop: np.ndarray) -> Iterator[None]:
     """Set `stop` after `timeout` seconds; the kernel looks at it in each iteration."""
-    if timeout is None:
-        yield
-        return
     timer = threading.Timer(timeout, stop.fill, (1,))
     timer.daemon = True
     timer.start()
@@ -177,45 +194,40 @@ def _sort_by_distance(out: Output, seeds: np.ndarray, problem: Problem) -> None:
     out.status[:] = np.take_along_axis(out.status, order, 1)
 
 
-def _result(
-    chain: Chain, tree: Tree, batch: torch.Size, call: Options, out: Output, k: int, bounds: Bounds
-) -> IKResult:
+def _result(chain: Chain, setup: Setup, batch: torch.Size, call: Options, out: Output, k: int) -> IKResult:
     """Judge what is returned, in the dtype in which it is returned, by the forward kinematics of the chain."""
-    q = _inside(torch.from_numpy(out.solutions[:, :k]), chain.dtype, bounds)
-    poses = kinematics.forward_kinematics(q.double(), _exact(tree))[0]
-    flat = torch.cat([poses[..., :3, :3].flatten(-2), poses[..., :3, 3]], -1).numpy()
-    errors = np.empty((*flat.shape[:2], 2))
-    run_slices(
-        judge_slice, len(flat), flat.size * 10, BLOCK, flat, call.targets, call.weights, call.weight_axes, errors
-    )
-    status = out.status[:, :k].copy()
-    missed = (status == IKStatus.CONVERGED) & ~(errors <= call.tolerances[:, None]).all(-1)
-    status[missed] = IKStatus.STALLED  # rounding to the chain's dtype took it out of a tolerance near that rounding
-    found = np.where(missed.any(1), (status == IKStatus.CONVERGED).sum(1), np.minimum(out.found, k))
+    q, exact = _inside(out.solutions[:, :k], chain.dtype, setup)
+    poses = fused.forward_kinematics(exact, setup.exact).numpy()
+    errors, status = np.empty((*exact.shape[:2], 2)), np.ascontiguousarray(out.status[:, :k])
+    arguments = (poses, out.targets, call, errors, status, out.found)
+    run_slices(judge_slice, len(errors), poses.size * 10, BLOCK, *arguments)
+    of_solutions, of_rows = (*batch, k), tuple(batch)
     return IKResult(
-        solutions=q.to(chain.device).view(*batch, k, chain.nq),
-        status=torch.from_numpy(status).view(*batch, k),
-        position_error=torch.from_numpy(errors[..., 0]).view(*batch, k),
-        rotation_error=torch.from_numpy(errors[..., 1]).view(*batch, k),
-        iterations=torch.from_numpy(out.iterations).view(batch),
-        restarts=torch.from_numpy(out.restarts).view(batch),
-        n_solutions=torch.from_numpy(found).view(batch),
-        converged_any=torch.from_numpy((status == IKStatus.CONVERGED).any(1)).view(batch),
-        joint_names=tuple(chain.get_joint_parameter_names()),
+        solutions=q.to(chain.device).view(*of_solutions, q.shape[-1]),
+        status=torch.from_numpy(status.reshape(of_solutions)),
+        position_error=torch.from_numpy(errors[..., 0].reshape(of_solutions)),
+        rotation_error=torch.from_numpy(errors[..., 1].reshape(of_solutions)),
+        iterations=torch.from_numpy(out.iterations.reshape(of_rows)),
+        restarts=torch.from_numpy(out.restarts.reshape(of_rows)),
+        n_solutions=torch.from_numpy(out.found.reshape(of_rows)),
+        converged_any=torch.from_numpy((out.found > 0).reshape(of_rows)),
+        joint_names=setup.names,
     )
 
 
-@lru_cache(maxsize=256)
-def _exact(tree: Tree) -> TreeTensors:
-    return TreeTensors.make(tree, torch.float64, torch.device("cpu"))
-
-
-def _inside(q: Tensor, dtype: torch.dtype, bounds: Bounds) -> Tensor:
-    """Round to a dtype, towards the inside where rounding would leave the limits."""
+def _inside(solutions: np.ndarray, dtype: torch.dtype, setup: Setup) -> tuple[Tensor, Tensor]:
+    """Round to a dtype, towards the inside where rounding would leave the limits; give the same as float64 too."""
+    q = torch.from_numpy(np.ascontiguousarray(solutions))
     if dtype == torch.float64:  # as the kernel left it
-        return q
+        return q, q
     rounded = q.to(dtype)
-    low, high = (torch.tensor(bound, dtype=torch.float64, device="cpu") for bound in bounds)
-    infinity = torch.full_like(rounded, math.inf)
-    rounded = torch.where((rounded.double() > high) & (q <= high), torch.nextafter(rounded, -infinity), rounded)
-    return torch.where((rounded.double() < low) & (q >= low), torch.nextafter(rounded, infinity), rounded)
+    exact = rounded.double()
+    for outside, inwards in (
+        ((exact.numpy() > setup.high) & (solutions <= setup.high), -math.inf),
+        ((exact.numpy() < setup.low) & (solutions >= setup.low), math.inf),
+    ):
+        if outside.any():
+            inner = torch.nextafter(rounded, torch.full_like(rounded, inwards))
+            rounded = torch.where(torch.from_numpy(outside), inner, rounded)
+            exact = rounded.double()
+    return rounded, exact

@@ -4,10 +4,31 @@ from __future__ import annotations
 
 import math
 
-from ..kinematics.compilation import jit
+from ..kinematics.compilation import jit, jit_inline
+from ..kinematics.scalar import quaternion_rotation, sincos
+from .records import (
+    CAP,
+    CHANGE,
+    EASE,
+    ERROR,
+    FOLLOWS,
+    HELD,
+    HIGH,
+    LOW,
+    PLAIN,
+    PUSHES,
+    REST,
+    SOLUTION,
+    SPAN,
+    SPINS,
+    START,
+    TRIAL,
+    WRAPS,
+)  # fmt: skip
 
 TWO_PI = 2.0 * math.pi
 ROUNDS = 4  # solves of one step, each with more joints held at limits
+TINY = 1e-300
 
 
 @jit
@@ -38,13 +59,13 @@ def _solve3(f, x, y, z):
 
 
 @jit
-def _solve_damped(J, e, held, ease, damping):
-    """Solve (J_f U J_f^T + damping I) y = e by blocks [[P, B^T], [B, R]], all in registers; U = diag(ease)."""
+def _step_of_one_tip(J, e, held, ease, damping, step):
+    """Fill the step for one tip: y by blocks [[P, B^T], [B, R]] in registers."""
     p00 = p11 = p22 = r00 = r11 = r22 = damping
     p10 = p20 = p21 = r10 = r20 = r21 = 0.0
     b00 = b01 = b02 = b10 = b11 = b12 = b20 = b21 = b22 = 0.0
     for k in range(J.shape[0]):
-        if held[k]:
+        if held[k] != 0.0:
             continue
         v0, v1, v2, w0, w1, w2 = J[k, 0], J[k, 1], J[k, 2], J[k, 3], J[k, 4], J[k, 5]
         u0, u1, u2 = ease[k] * v0, ease[k] * v1, ease[k] * v2
@@ -81,24 +102,55 @@ def _solve_damped(J, e, held, ease, damping):
         e1 - (b01 * u3 + b11 * u4 + b21 * u5),
         e2 - (b02 * u3 + b12 * u4 + b22 * u5),
     )
-    return u0, u1, u2, u3, u4, u5
-
-
-@jit
-def _damped_step(J, e, held, ease, damping, dq):
-    """Fill dq = U J_f^T (J_f U J_f^T + damping I)^-1 e, U = diag(ease); zero where a joint is held."""
-    y = _solve_damped(J, e, held, ease, damping)
     for k in range(J.shape[0]):
-        dot = J[k, 0] * y[0] + J[k, 1] * y[1] + J[k, 2] * y[2] + J[k, 3] * y[3] + J[k, 4] * y[4] + J[k, 5] * y[5]
-        dq[k] = 0.0 if held[k] else ease[k] * dot
+        dot = J[k, 0] * u0 + J[k, 1] * u1 + J[k, 2] * u2 + J[k, 3] * u3 + J[k, 4] * u4 + J[k, 5] * u5
+        step[k] = 0.0 if held[k] != 0.0 else ease[k] * dot
 
 
 @jit
-def largest_change(step):
-    largest = 0.0
-    for k in range(step.shape[0]):
-        largest = max(largest, abs(step[k]))
-    return largest
+def solve_dense(J, e, held, ease, damping, A, y):
+    """Solve (J_f U J_f^T + damping I) y = e by Cholesky's method, the factor in the lower half of A (6 t, 6 t)."""
+    n = e.shape[0]
+    for i in range(n):
+        for j in range(i + 1):
+            A[i, j] = 0.0
+        A[i, i] = damping
+        y[i] = e[i]
+    for k in range(J.shape[0]):
+        if held[k] == 0.0:
+            for i in range(n):
+                u = ease[k] * J[k, i]
+                if u != 0.0:  # a joint moves some tips only
+                    for j in range(i + 1):
+                        A[i, j] += u * J[k, j]
+    for i in range(n):
+        for j in range(i + 1):
+            total = A[i, j]
+            for k in range(j):
+                total -= A[i, k] * A[j, k]
+            A[i, j] = math.sqrt(max(total, TINY)) if i == j else total / A[j, j]
+        for k in range(i):
+            y[i] -= A[i, k] * y[k]
+        y[i] /= A[i, i]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            y[i] -= A[k, i] * y[k]
+        y[i] /= A[i, i]
+
+
+@jit_inline
+def _damped_step(J, e, ease, damping, w):
+    """Fill the trial step U J_f^T y, (J_f U J_f^T + damping I) y = e, U = diag(ease); zero where a joint is held."""
+    y, held, step = w.errors[SOLUTION], w.steps[HELD], w.steps[TRIAL]
+    if e.shape[0] == 6:
+        _step_of_one_tip(J, e, held, ease, damping, step)
+        return
+    solve_dense(J, e, held, ease, damping, w.A, y)
+    for k in range(J.shape[0]):
+        dot = 0.0
+        for i in range(e.shape[0]):
+            dot += J[k, i] * y[i]
+        step[k] = 0.0 if held[k] != 0.0 else ease[k] * dot
 
 
 @jit
@@ -111,36 +163,37 @@ def _shorten(step, cap, rest):
     if scale < 1.0:
         for k in range(step.shape[0]):
             step[k] *= scale
-        for i in range(6):
+        for i in range(rest.shape[0]):
             rest[i] *= scale
 
 
-@jit
-def project_step(J, e, q, problem, damping, w):
-    """Fill w.dq with a damped step that stays inside the limits; return whether a limit held a joint.
+@jit_inline
+def project_step(q, problem, damping, w):
+    """Fill the step with one, damped, that removes w.errors inside the limits; return whether a limit held a joint.
 
     A joint that the step would take past its limit goes to the limit and is held there; the others solve for what is
     left of the error, until no joint crosses.
     """
-    m, held, blocked = J.shape[0], w.held, False
-    for k in range(m):
-        held[k] = False
-    copy(e, w.rest)
+    J, c, rest = w.J, problem.coordinates, w.errors[REST]
+    step, trial, held, blocked = w.steps[CHANGE], w.steps[TRIAL], w.steps[HELD], False
+    for k in range(J.shape[0]):
+        held[k] = 0.0
+    copy(w.errors[ERROR], rest)
     for _ in range(ROUNDS):
-        _damped_step(J, w.rest, held, problem.ease, damping, w.step)
-        _shorten(w.step, problem.cap, w.rest)
+        _damped_step(J, rest, c[EASE], damping, w)
+        _shorten(trial, c[CAP], rest)
         crossed = False
-        for k in range(m):
-            if held[k]:
+        for k in range(J.shape[0]):
+            if held[k] != 0.0:
                 continue
-            w.dq[k] = w.step[k]
-            if problem.wraps[k]:
+            step[k] = trial[k]
+            if problem.ways[k] != PLAIN:
                 continue
-            room = (problem.high[k] if w.step[k] > 0.0 else problem.low[k]) - q[problem.movable[k]]
-            if abs(w.step[k]) > abs(room):
-                held[k], crossed, w.dq[k] = True, True, room
-                for i in range(6):
-                    w.rest[i] -= J[k, i] * room
+            room = (c[HIGH, k] if trial[k] > 0.0 else c[LOW, k]) - q[problem.movable[k]]
+            if abs(trial[k]) > abs(room):
+                held[k], crossed, step[k] = 1.0, True, room
+                for i in range(rest.shape[0]):
+                    rest[i] -= J[k, i] * room
         blocked = blocked or crossed
         if not crossed:
             break
@@ -148,14 +201,55 @@ def project_step(J, e, q, problem, damping, w):
 
 
 @jit
-def apply_step(q, problem, dq):
-    """Add a step to the joints that may move; whole turns are taken off where the limits leave room for one."""
-    for k in range(dq.shape[0]):
-        column, low, high = problem.movable[k], problem.low[k], problem.high[k]
-        value = q[column] + dq[k]
-        if problem.wraps[k]:
-            if value > high or value > problem.start[k] + 1.5 * problem.span[k]:
-                value -= TWO_PI
-            elif value < low or value < problem.start[k] - 0.5 * problem.span[k]:
-                value += TWO_PI
-        q[column] = min(max(value, low), high)
+def largest_change(step):
+    largest = 0.0
+    for k in range(step.shape[0]):
+        largest = max(largest, abs(step[k]))
+    return largest
+
+
+@jit_inline
+def apply_step(q, problem, step):
+    """Add a step to q; whole turns are taken off where the limits leave room for one."""
+    c = problem.coordinates
+    for k in range(step.shape[0]):
+        column, way = problem.movable[k], problem.ways[k]
+        if way == SPINS:
+            _spin(q, column, step[k], step[k + 1], step[k + 2])
+        elif way == PUSHES:
+            _push(q, column, step[k], step[k + 1], step[k + 2])
+        elif way != FOLLOWS:
+            value = q[column] + step[k]
+            if way == WRAPS:
+                if value > c[HIGH, k] or value > c[START, k] + 1.5 * c[SPAN, k]:
+                    value -= TWO_PI
+                elif value < c[LOW, k] or value < c[START, k] - 0.5 * c[SPAN, k]:
+                    value += TWO_PI
+            q[column] = min(max(value, c[LOW, k]), c[HIGH, k])
+
+
+@jit
+def _spin(q, c, x, y, z):
+    """Turn the quaternion wxyz at column c by a rotation vector in its own axes; the result has length one."""
+    half = 0.5 * math.sqrt(x * x + y * y + z * z)
+    s, k = sincos(half)
+    s = 0.5 * (s / half if half > 1e-9 else 1.0)
+    x, y, z = s * x, s * y, s * z
+    a, b, d, e = q[c], q[c + 1], q[c + 2], q[c + 3]
+    a, b, d, e = (
+        a * k - b * x - d * y - e * z,
+        a * x + b * k + d * z - e * y,
+        a * y - b * z + d * k + e * x,
+        a * z + b * y - d * x + e * k,
+    )
+    length = 1.0 / math.sqrt(a * a + b * b + d * d + e * e)
+    q[c], q[c + 1], q[c + 2], q[c + 3] = a * length, b * length, d * length, e * length
+
+
+@jit
+def _push(q, c, x, y, z):
+    """Move the position at column c along the axes of the quaternion that follows it."""
+    r = quaternion_rotation(q[c + 3], q[c + 4], q[c + 5], q[c + 6])
+    q[c] += r[0] * x + r[1] * y + r[2] * z
+    q[c + 1] += r[3] * x + r[4] * y + r[5] * z
+    q[c + 2] += r[6] * x + r[7] * y + r[8] * z

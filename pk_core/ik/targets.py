@@ -10,8 +10,7 @@ from ..errors import ShapeError
 from ..rotation import quaternion_to_matrix
 from ..se3 import homogeneous
 from ..transform import Transform3d
-
-ORTHONORMAL = 1e-3  # how far R^T R of a target may be from the identity
+from .records import ORTHONORMAL
 
 
 def as_tensor(targets: object, name: str = "targets") -> Tensor:
@@ -51,12 +50,20 @@ def as_matrices(poses: Tensor) -> tuple[Tensor, Tensor]:
     return torch.where(ok[..., None, None], poses, torch.eye(4, dtype=poses.dtype, device=poses.device)), ok
 
 
-def as_rows(tensor: Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """Give ((n, 12) float64 rows of rotation and position, (n,) bool which rows are poses)."""
-    tensor = tensor.detach().to(device="cpu", dtype=torch.float64)
-    if tensor.shape[-2:] == (4, 4):
-        return _from_matrices(tensor.reshape(-1, 4, 4).numpy())
-    return _from_wxyz(tensor.reshape(-1, 7).numpy())
+def as_rows(poses: Tensor) -> np.ndarray:
+    """Give poses of either form as (n, 16) float64, matrices by rows; NaN where a quaternion is none."""
+    rows = poses.detach().to(device="cpu", dtype=torch.float64)
+    if rows.shape[-1] == 7:
+        return _from_wxyz(rows.reshape(-1, 7).numpy())
+    return np.ascontiguousarray(rows.numpy()).reshape(-1, 16)
+
+
+def are_poses(T: Tensor) -> Tensor:
+    """Say which of T (n, 4, 4) are poses: finite, of orthonormal rotation to within ORTHONORMAL, no reflection."""
+    R = T[:, :3, :3]
+    error = (R.mT @ R - torch.eye(3, dtype=T.dtype, device=T.device)).abs().amax((1, 2))
+    bottom = (T[:, 3] == T.new_tensor([0.0, 0.0, 0.0, 1.0])).all(-1)
+    return T.flatten(1).isfinite().all(-1) & (error < ORTHONORMAL) & (torch.linalg.det(R) > 0) & bottom
 
 
 def in_root_frame(targets: Tensor, base: Tensor) -> Tensor:
@@ -76,24 +83,12 @@ def in_root_frame(targets: Tensor, base: Tensor) -> Tensor:
     return torch.where(proper[..., None, None], moved, torch.nan)
 
 
-def _from_matrices(T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    R = T[:, :3, :3]
-    with np.errstate(invalid="ignore", over="ignore"):
-        gram = np.abs(R.swapaxes(1, 2) @ R - np.eye(3)).max((1, 2))
-        valid = (
-            np.isfinite(T).all((1, 2))
-            & (gram < ORTHONORMAL)
-            & (np.linalg.det(R) > 0)
-            & (T[:, 3] == [0, 0, 0, 1]).all(1)
-        )
-    return np.concatenate([R.reshape(-1, 9), T[:, :3, 3]], 1), valid
-
-
-def _from_wxyz(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _from_wxyz(rows: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         norm = np.linalg.norm(rows[:, 3:], axis=1)
         w, x, y, z = (rows[:, 3:] / norm[:, None]).T
-    valid = np.isfinite(rows).all(1) & np.isfinite(norm) & (norm > 0)
-    R = [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y), 2 * (x * y + w * z), 1 - 2 * (x * x + z * z),
-         2 * (y * z - w * x), 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]  # fmt: skip
-    return np.ascontiguousarray(np.stack([*R, *rows[:, :3].T], 1)), valid
+    p, zero, one = rows.T, np.zeros(len(rows)), np.ones(len(rows))
+    T = [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y), p[0],
+         2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x), p[1],
+         2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y), p[2], zero, zero, zero, one]  # fmt: skip
+    return np.stack(T, 1)

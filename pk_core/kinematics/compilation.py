@@ -35,6 +35,7 @@ KERNEL_SOURCES = (
     "ik/kernel.py",
     "ik/path.py",
     "ik/records.py",
+    "ik/secondary.py",
     "ik/seeds.py",
     "ik/step.py",
     "ik/walk.py",
@@ -51,6 +52,11 @@ def kernel(function: Callable) -> Callable:
 def jit(function: Callable) -> Callable:
     """Compile a function that only kernels call; it may neither make arrays nor return them."""
     return _compile(function, fastmath=FASTMATH, **_INNER)
+
+
+def jit_inline(function: Callable) -> Callable:
+    """Compile a function as `jit` does and put it where it is called: passing many arrays costs more than a small function."""
+    return _compile(function, fastmath=FASTMATH, forceinline=True, **_INNER)
 
 
 def jit_exact(function: Callable) -> Callable:

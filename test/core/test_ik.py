@@ -23,7 +23,6 @@ from pk_core import (
     Transform3d,
     UnknownJoint,
     UnknownLink,
-    UnsupportedError,
     matrix_to_quaternion,
     parse_urdf,
     solve_ik,
@@ -412,11 +411,6 @@ def test_seeds_of_a_wrong_shape_are_refused():
         solve_ik(ARM, T, num_solutions=0)
 
 
-def test_several_tips_at_once_are_refused_by_name():
-    with pytest.raises(UnsupportedError, match="panda_leftfinger"):
-        solve_ik(chain("panda"), {"panda_leftfinger": torch.eye(4), "panda_rightfinger": torch.eye(4)})
-
-
 def test_limits_the_wrong_way_round_are_refused_where_they_matter():
     arm = Chain(robot(joint("j", "revolute", "a", "b", lower=-1.0, upper=1.0), joint("k", "revolute", "b", "c")))
     with pytest.raises(ModelError, match="'k'.*above"):
@@ -598,3 +592,93 @@ def test_tolerances_broadcast_with_the_batch():
     assert (result.position_error[..., 0] <= rows).all() and result.position_error[1].max() > 1e-8
     with pytest.raises(ShapeError, match=r"rotation_tolerance has shape \(12,\).*\(3, 4\)"):
         solve_ik(ARM, T.view(3, 4, 4, 4), options=IKOptions(rotation_tolerance=torch.full((12,), 0.1)))
+
+
+def test_what_calls_share_follows_the_options_the_dtype_and_the_parameters():
+    """Options of the same values share a setup; no other call does."""
+    arm = panda()
+    q, T = reachable(arm, 30)
+    plain = solve_ik(arm, T).solutions
+    assert torch.equal(solve_ik(arm, T, options=IKOptions()).solutions, plain)
+    high = arm.high.tolist()
+    narrow = [0.5 * x for x in high]
+    limits = [arm.low.tolist(), high]
+    options = IKOptions(joint_limits=limits)
+    assert torch.equal(solve_ik(arm, T, options=options).solutions, plain)
+    limits[1][:] = narrow  # the caller's own list: the options were made of what stood there
+    assert torch.equal(solve_ik(arm, T, options=options).solutions, plain)
+    halved = solve_ik(arm, T, options=IKOptions(joint_limits=limits))
+    assert (halved.best() <= torch.tensor(narrow, dtype=torch.float64)).all()
+    for changed in (IKOptions(random_seed=5), IKOptions(locked_joints=["panda_joint2"]), IKOptions(limit_margin=0.1),
+                    IKOptions(weights=[1, 1, 1, 0, 0, 0]), IKOptions(max_iterations=1, max_restarts=0)):  # fmt: skip
+        other = solve_ik(arm, T, options=changed)
+        assert torch.equal(other.solutions, solve_ik(panda(), T, options=changed).solutions)
+        assert not torch.equal(other.solutions, plain)
+    assert torch.equal(solve_ik(arm, T).solutions, plain)
+    single = solve_ik(arm.to(dtype=torch.float32), T)
+    assert single.solutions.dtype == torch.float32 and single.converged_any.all()
+    assert torch.equal(solve_ik(arm.to(dtype=torch.float64), T).solutions, plain)
+    shifted = arm.with_parameters(offsets={"panda_joint1": torch.tensor(0.4, dtype=torch.float64)})
+    moved = solve_ik(shifted, T, seeds=q)
+    torch.testing.assert_close(shifted.forward_kinematics(moved.best()).get_matrix(), T, rtol=0, atol=2e-3)
+    assert (moved.best() - q)[:, 0].abs().min() > 0.01
+
+
+def test_tolerances_in_a_tensor_are_read_at_each_call():
+    q, T = reachable(ARM, 4)
+    rows = torch.full((4,), 1e-9, dtype=torch.float64)
+    options = IKOptions(position_tolerance=rows)
+    assert solve_ik(ARM, T, options=options).position_error.max() <= 1e-9
+    rows.fill_(10.0)
+    assert (
+        solve_ik(ARM, T, seeds=q, options=IKOptions(position_tolerance=rows, rotation_tolerance=10.0)).iterations.max()
+        == 0
+    )
+    loose = solve_ik(ARM, T, options=options)
+    assert loose.converged_any.all() and loose.position_error.max() > 1e-9
+
+
+def test_many_different_options_keep_no_more_than_a_bounded_number_of_setups():
+    from pk_core.ik.arguments import SETUPS, _setups
+
+    arm = panda()
+    _, T = reachable(arm, 1)
+    for seed in range(SETUPS + 5):
+        solve_ik(arm, T, options=IKOptions(random_seed=seed, max_restarts=0, max_iterations=1))
+    tensors = arm._frames((arm.end_frame,))
+    assert 0 < len(_setups[tensors]) <= SETUPS
+
+
+def test_a_chain_that_is_gone_leaves_no_setup_behind():
+    import gc
+    import weakref
+
+    arm = panda()
+    solve_ik(arm, reachable(arm, 1)[1])
+    kept = weakref.ref(arm._frames((arm.end_frame,)))
+    del arm
+    gc.collect()
+    assert kept() is None
+
+
+@pytest.mark.parametrize("limits", [(0.0, 1.0), ([0.0] * 7,), ([0.0] * 7, "high"), 3])
+def test_joint_limits_that_are_no_pair_are_refused(limits):
+    with pytest.raises(IKOptionError, match="joint_limits must be"):
+        IKOptions(joint_limits=limits)
+
+
+def test_statuses_say_how_a_search_ended():
+    T = torch.eye(4, dtype=torch.float64).repeat(3, 1, 1)
+    T[0, :3, 3] = torch.tensor([0.0, 0.0, 1.4])  # inside the bound on reach, outside the workspace
+    T[1], T[2, :3, 3] = reachable(ARM, 1)[1][0], torch.tensor([5.0, 0.0, 0.0])
+    one = solve_ik(ARM, T, options=IKOptions(max_iterations=2, max_restarts=0, patience=5)).status[:, 0].tolist()
+    assert one == [IKStatus.MAX_ITERATIONS, IKStatus.MAX_ITERATIONS, IKStatus.UNREACHABLE]
+    up, along = (joint("up", "prismatic", "a", "b", rpy=(0, 0, 0), lower=0.0, upper=0.1),
+                 joint("along", "prismatic", "b", "c", (1.0, 0.0, 0.0), rpy=(0, 0, 0), lower=0.0, upper=2.0))  # fmt: skip
+    slider = Chain(robot(up, along), dtype=torch.float64)
+    goal = slider.forward_kinematics([0.05, 1.0])["c"].get_matrix()
+    goal[0, :3, 3] += goal[0, :3, :3] @ torch.tensor([0.0, 0.4, 0.0], dtype=torch.float64)
+    off_axis = solve_ik(slider, goal, frame="c").status.item()
+    assert off_axis == IKStatus.STALLED
+    beyond = slider.forward_kinematics([0.6, 1.0])["c"].get_matrix()
+    assert solve_ik(slider, beyond, frame="c").status.item() == IKStatus.LIMIT_BLOCKED
