@@ -1,6 +1,6 @@
 """Inverse kinematics over nine robots, judged by Pinocchio, its cost counted in Pinocchio's calls; and against TRAC-IK.
 
-    python benchmarks/ik.py [--targets 100000] [--robots panda ur5e ...] [--parts arms hard paths growth tracik peer]
+    python benchmarks/ik.py [--targets 100000] [--robots panda ur5e ...] [--parts arms hands hard paths growth tracik peer]
 
 Solutions count where Pinocchio puts the tip within the tolerances and all joints are inside their limits. The unit of cost is
 one `pinocchio.forwardKinematics` of the joints on the path, called from Python, timed in turn with the solver; "wall" is as a
@@ -18,7 +18,7 @@ import ik_peers
 import numpy as np
 import pinocchio
 import torch
-from ik_robots import ROBOTS, Arm
+from ik_robots import HANDS, ROBOTS, Arm, Hands
 from timing import medians, table
 
 import pk_core as pk
@@ -101,6 +101,26 @@ def median_of_single(arm: Arm, targets: torch.Tensor, clock) -> float:
     return float(np.median(times))
 
 
+def hands(arms: list[Arm], n: int) -> None:
+    """Solve poses of both hands at once."""
+    n, rows = min(n, 10_000), []
+    for robot in (Hands.load(arm.name) for arm in arms if arm.name in HANDS):
+        targets, cells = robot.targets(robot.uniform(n)), []
+        for options in (LOOSE, TIGHT):
+            result = pk.solve_ik(robot.chain, targets, options=options)
+            q, tolerances = result.best().numpy(), [options.position_tolerance, options.rotation_tolerance]
+            good = [(robot.errors(q, T, tip) <= tolerances).all(1) for tip, T in targets.items()]
+            cells += [percent(np.all(good, 0) & robot.inside(q)), str((~robot.inside(q)).sum())]
+        calls = {
+            "ik": lambda robot=robot, T=targets: pk.solve_ik(robot.chain, T, options=LOOSE),
+            "unit": robot.thousand_calls(),
+        }
+        t = [medians(calls, 2.0, least=3, clock=clock) for clock in (time.perf_counter, time.process_time)]
+        rows.append([robot.name, *cells, *(f"{x['ik'] / n / x['unit'] * 1000:.0f}" for x in t)])
+    header = ["", "1e-4/1e-3", "outside limits", "1e-6/1e-6", "outside limits", "calls a target: wall", "CPU"]
+    table(f"{n} targets for both hands at once", header, rows)
+
+
 def hard(arms: list[Arm], n: int) -> None:
     """Solve poses of configurations near singular ones and near the limits."""
     n = min(n, 10_000)
@@ -155,6 +175,7 @@ def percent(good: np.ndarray) -> str:
 
 PARTS = {
     "arms": reachable,
+    "hands": hands,
     "hard": hard,
     "paths": paths,
     "growth": growth,

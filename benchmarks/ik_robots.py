@@ -29,6 +29,11 @@ ROBOTS: dict[str, tuple[Path, tuple[str, ...], str]] = {
     "yumi": (CORPUS / "yumi.urdf", ("gripper_r_base",), ""),
     "g1": (CORPUS / "g1_29dof_with_hand.urdf", ("right_hand_palm_link",), ""),
 }
+# both hands at once, over a waist where there is one
+HANDS = {
+    "yumi": ("gripper_r_base", "gripper_l_base"),
+    "g1": ("right_hand_palm_link", "left_hand_palm_link"),
+}
 
 
 @dataclass(frozen=True)
@@ -54,9 +59,13 @@ class Arm:
     def model(self) -> pinocchio.Model:
         """Pinocchio's model of the joints on the path alone: what is no part of the problem costs it no time."""
         whole = pinocchio.buildModelFromXML(self.urdf.decode())
-        names = set(self.chain.get_joint_parameter_names())
-        off = [whole.getJointId(name) for name in whole.names[1:] if name not in names]
+        off = [whole.getJointId(name) for name in whole.names[1:] if name not in self.moving]
         return pinocchio.buildReducedModel(whole, off, pinocchio.neutral(whole))
+
+    @cached_property
+    def moving(self) -> set[str]:
+        """Names of the joints that move a tip."""
+        return set(self.chain.get_joint_parameter_names())
 
     @cached_property
     def low(self) -> np.ndarray:
@@ -91,9 +100,9 @@ class Arm:
         smallest = torch.linalg.svdvals(J)[:, -1].numpy()
         return q[np.argsort(smallest)[:n]]
 
-    def poses(self, q: np.ndarray) -> np.ndarray:
-        """Give the poses (n, 4, 4) of the tip at q (n, nq) by Pinocchio, in the frame of the path's root."""
-        data, frame = self.model.createData(), self.model.getFrameId(self.tips[0])
+    def poses(self, q: np.ndarray, tip: str | None = None) -> np.ndarray:
+        """Give the poses (n, 4, 4) of the (first) tip at q (n, nq) by Pinocchio, in the frame of the path's root."""
+        data, frame = self.model.createData(), self.model.getFrameId(tip or self.tips[0])
         poses = np.empty((len(q), 4, 4))
         for i, x in enumerate(self.to_pinocchio(q)):
             pinocchio.framesForwardKinematics(self.model, data, x)
@@ -104,14 +113,16 @@ class Arm:
         """Order columns as Pinocchio does, with a cosine and a sine for joints without limits."""
         out = np.empty((len(q), self.model.nq))
         for column, name in enumerate(self.chain.get_joint_parameter_names()):
+            if name not in self.moving:
+                continue
             joint = self.model.joints[self.model.getJointId(name)]
             values = [q[:, column]] if joint.nq == 1 else [np.cos(q[:, column]), np.sin(q[:, column])]
             out[:, joint.idx_q : joint.idx_q + joint.nq] = np.stack(values, 1)
         return out
 
-    def errors(self, q: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    def errors(self, q: np.ndarray, targets: np.ndarray, tip: str | None = None) -> np.ndarray:
         """Judge solutions (n, nq): position and rotation errors (n, 2) [m], [rad]."""
-        poses = self.poses(q)
+        poses = self.poses(q, tip)
         position = np.linalg.norm(poses[:, :3, 3] - targets[:, :3, 3], axis=1)
         R = poses[:, :3, :3].swapaxes(1, 2) @ targets[:, :3, :3]
         return np.stack([position, [np.linalg.norm(pinocchio.log3(r)) for r in R]], 1)
@@ -146,3 +157,27 @@ class Arm:
                 pinocchio.forwardKinematics(model, data, q)
 
         return call
+
+
+class Hands(Arm):
+    """A robot with both of its hands to place at once."""
+
+    @classmethod
+    def load(cls, name: str) -> Hands:
+        file, _, root = ROBOTS[name]
+        return cls(name, file.read_bytes(), HANDS[name], root)
+
+    @cached_property
+    def chain(self) -> pk.Chain:
+        """The whole robot, float64."""
+        return pk.build_chain_from_urdf(self.urdf).to(dtype=torch.float64)
+
+    @cached_property
+    def moving(self) -> set[str]:
+        """Names of the joints that move a hand."""
+        paths = (pk.SerialChain(self.chain, tip) for tip in self.tips)
+        return {name for path in paths for name in path.get_joint_parameter_names()}
+
+    def targets(self, q: np.ndarray) -> dict[str, np.ndarray]:
+        """Give the poses of each hand at q."""
+        return {tip: self.poses(q, tip) for tip in self.tips}
