@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -18,28 +18,28 @@ from .result import IKResult
 from .sensitivity import Rule, Solved, pull, push
 from .targets import as_matrices
 
-Search = Callable[[TreeTensors, Tensor, "Tensor | None", "Tensor | None"], IKResult]
+Search = Callable[[TreeTensors, "Sequence[Tensor]", "Tensor | None", "Tensor | None"], IKResult]
 
 
 def solutions_in_graph(
-    search: Search, rule: Rule, poses: Tensor, seeds: Tensor | None, axes: Tensor | None, neutral: Tensor
+    search: Search, rule: Rule, poses: Sequence[Tensor], seeds: Tensor | None, axes: Tensor | None, neutral: Tensor
 ) -> IKResult:
     """Search for solutions, and put them into torch's graph as functions of the poses and of the constants of the tree.
 
     Args:
-        poses: (*batch, 4, 4) or (*batch, 7) in the root frame.
+        poses: of each tip, (*batch, 4, 4) or (*batch, 7) in the root frame.
         seeds: (*batch, nq) or (1, nq); axes: (*batch, 3, 3) or (1, 3, 3), the axes of the weights if not those of the tip.
     """
-    (T, _), tree = as_matrices(poses), rule.tree
-    seeds = None if seeds is None else seeds.expand(*T.shape[:-2], tree.nq)
-    axes = None if axes is None else axes.expand(*T.shape[:-2], 3, 3)
+    T, tree = torch.stack([as_matrices(pose)[0].double() for pose in poses], -3), rule.tree
+    seeds = None if seeds is None else seeds.expand(*T.shape[:-3], tree.nq)
+    axes = None if axes is None else axes.expand(*T.shape[:-3], 3, 3)
     names = tuple(name for span in tree.tree.spans for name in span.names)
-    found = IKResult(*_Search.apply(poses, seeds, axes, tree.constants, tree, search), joint_names=names)
+    found = IKResult(*_Search.apply(tree.constants, tree, search, seeds, axes, *poses), joint_names=names)
     solved = (found.status == IKStatus.CONVERGED).to(neutral.device)
     q = torch.where(solved.unsqueeze(-1), found.solutions, neutral)  # no NaN may reach the parameters from other rows
-    F = kinematics.forward_kinematics(q, tree)[0]
-    T = T.to(q.device).unsqueeze(-3).expand(*solved.shape, 4, 4)
-    axes = F[..., :3, :3].detach() if axes is None else axes.to(q).unsqueeze(-3).expand(*solved.shape, 3, 3)
+    F = kinematics.forward_kinematics(q, tree).movedim(0, -3)
+    T = T.to(q.device).unsqueeze(-4).expand(*solved.shape, len(poses), 4, 4)
+    axes = F[..., :3, :3].detach() if axes is None else axes.to(q)[..., None, None, :, :].expand(*T.shape[:-2], 3, 3)
     return replace(found, solutions=_Follow.apply(T, F, q, axes, solved, tree.constants, found.solutions, rule))
 
 
@@ -48,7 +48,7 @@ class _Search(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        poses: Tensor, seeds: Tensor | None, axes: Tensor | None, constants: Tensor, tree: TreeTensors, search: Search
+        constants: Tensor, tree: TreeTensors, search: Search, seeds: Tensor | None, axes: Tensor | None, *poses: Tensor
     ) -> tuple[Tensor, ...]:
         if tree.parametrised and constants is not tree.constants:
             tree = tree.with_constants(constants)
@@ -58,10 +58,11 @@ class _Search(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: tuple[Tensor, ...]) -> None:
         ctx.mark_non_differentiable(*output)
+        ctx.inputs = len(inputs)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[None, ...]:
-        return (None,) * 6
+        return (None,) * ctx.inputs
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Tensor) -> tuple[None, ...]:
@@ -69,14 +70,14 @@ class _Search(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple, *inputs: Any) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
-        *rows, constants, tree, search = inputs
-        if in_dims[3] is not None:
+        constants, tree, search, *rows = inputs
+        if in_dims[0] is not None:
             raise UnsupportedError("inverse kinematics of several arms at once is not supported: solve for each alone")
         rows = [
             None if x is None else x.expand(info.batch_size, *x.shape) if dim is None else x.movedim(dim, 0)
-            for x, dim in zip(rows, in_dims)
+            for x, dim in zip(rows, in_dims[3:])
         ]
-        outputs = _Search.apply(*rows, constants, tree, search)
+        outputs = _Search.apply(constants, tree, search, *rows)
         return outputs, (0,) * len(outputs)
 
 

@@ -1,7 +1,8 @@
 """The derivative of a solution of inverse kinematics, as tensors; first order.
 
 Where a solution q meets its target, F(q, theta) = T stays true as both move: J dq = t, with J the Jacobian of the tip and t the
-twist of dT less that of the derivative of F along d theta, q held. Of all dq the one is taken that a step of the solver takes,
+twist of dT less that of the derivative of F along d theta, q held; for several tips, theirs one below the other. Of all dq the
+one is taken that a step of the solver takes,
 
     dq = U J_f^T W^T (W J_f U J_f^T W^T + damping I)^-1 W t,
 
@@ -12,7 +13,7 @@ U holds the squares of what counts as a step of size one, W the weights in their
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -57,12 +58,12 @@ class Rule:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """Where the derivative is taken, (*batch, k) of each.
+    """Where the derivative is taken, (*batch, k) of each; n tips.
 
     Attributes:
-        T, F: (4, 4) the target and the pose of the tip; they differ by less than a tolerance.
+        T, F: (n, 4, 4) the targets and the poses of the tips; they differ by less than a tolerance.
         q: (nq,) the solution, something finite where there is none; solved: whether there is one.
-        axes: (3, 3) the axes of the weights as columns, root frame.
+        axes: (n, 3, 3) the axes of the weights as columns, root frame.
         constants: those of the tree.
     """
 
@@ -78,7 +79,7 @@ def pull(grad: Tensor, at: Solved, rule: Rule) -> tuple[Tensor, Tensor]:
     """Take the gradient of q (*batch, k, nq) to those of T and F."""
     J, R = _weighted_jacobian(at, rule)
     g = _tensor(rule.ease, J) * grad[..., rule.movable].double().unsqueeze(-1)
-    y = _turned(_tensor(rule.scale, J) * _damped_solve(J, J @ g, rule), R)
+    y = _turned(_tensor(rule.scale, J) * _damped_solve(J, J @ g, rule).unflatten(-2, (-1, 6)), R)
     y = _nan_where_unsolved(y, at.solved, grad)
     return _from_twist(y, at.T), -_from_twist(y, at.F)
 
@@ -86,26 +87,28 @@ def pull(grad: Tensor, at: Solved, rule: Rule) -> tuple[Tensor, Tensor]:
 def push(dT: Tensor, dF: Tensor, at: Solved, rule: Rule) -> Tensor:
     """Take derivatives of T and F to that of q (*batch, k, nq)."""
     J, R = _weighted_jacobian(at, rule)
-    t = _tensor(rule.scale, J) * _turned(_twist(dT, at.T) - _twist(dF, at.F), R.mT)
+    t = (_tensor(rule.scale, J) * _turned(_twist(dT, at.T) - _twist(dF, at.F), R.mT)).flatten(-3, -2)
     dq = _tensor(rule.ease, J) * (J.mT @ _damped_solve(J, t, rule))
     dq = _nan_where_unsolved(dq, at.solved, t.squeeze(-1)).squeeze(-1)
-    return torch.cat([dq, torch.zeros_like(at.F[..., 0, :1], dtype=dq.dtype)], -1)[..., rule.slots].to(at.q.dtype)
+    return torch.cat([dq, torch.zeros_like(at.F[..., 0, 0, :1], dtype=dq.dtype)], -1)[..., rule.slots].to(at.q.dtype)
 
 
 def _weighted_jacobian(at: Solved, rule: Rule) -> tuple[Tensor, Tensor]:
-    """Give W J_f (*batch, k, 6, m), columns of joints at their limits zero, and the axes of the weights; float64."""
+    """Give W J_f (*batch, k, 6 n, m), columns of joints at their limits zero, and the axes of the weights; float64."""
     q, R, tree = at.q.double(), at.axes.double(), rule.tree.with_constants(at.constants.double())
-    J = kinematics.jacobian(q, q.new_zeros(3), tree)[..., rule.columns]
+    tips = [replace(tree, frame_nodes=[node]) for node in tree.frame_nodes]
+    J = torch.stack([kinematics.jacobian(q, q.new_zeros(3), tip) for tip in tips], -3)[..., rule.columns]
     q = q[..., rule.movable]
     rounding = AT_LIMIT * torch.finfo(at.q.dtype).eps * q.abs()
     low, high = (_tensor(bound, q).squeeze(-1) for bound in (rule.low, rule.high))
     held = (q - low <= rounding) | (high - q <= rounding)
-    return torch.where(held.unsqueeze(-2), 0.0, _tensor(rule.scale, J) * _turned(J, R.mT)), R
+    J = (_tensor(rule.scale, J) * _turned(J, R.mT)).flatten(-3, -2)
+    return torch.where(held.unsqueeze(-2), 0.0, J), R
 
 
 def _damped_solve(J: Tensor, b: Tensor, rule: Rule) -> Tensor:
-    """Solve (J U J^T + damping I) y = b (*batch, k, 6, 1)."""
-    A = J @ (_tensor(rule.ease, J) * J.mT) + rule.damping * torch.eye(6, dtype=J.dtype, device=J.device)
+    """Solve (J U J^T + damping I) y = b (*batch, k, 6 n, 1)."""
+    A = J @ (_tensor(rule.ease, J) * J.mT) + rule.damping * torch.eye(J.shape[-2], dtype=J.dtype, device=J.device)
     return torch.linalg.solve(A, b)
 
 
@@ -136,7 +139,8 @@ def _from_twist(y: Tensor, T: Tensor) -> Tensor:
 def _nan_where_unsolved(derivative: Tensor, solved: Tensor, asked: Tensor) -> Tensor:
     """Put NaN in rows that have no solution and whose derivative is asked for, zero in those where it is not."""
     none = torch.where((asked != 0).any(-1), torch.nan, 0.0)
-    return torch.where(solved[..., None, None], derivative, none[..., None, None])
+    shape = (*solved.shape, *(1,) * (derivative.dim() - solved.dim()))
+    return torch.where(solved.view(shape), derivative, none.view(shape))
 
 
 def _velocity_columns(tree: Tree) -> dict[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 
@@ -64,7 +64,7 @@ def solve_ik(
     Raises:
         ShapeError: targets or seeds of a wrong shape. A row with NaN or without a rotation is no error: its status says so.
         UnknownLink, UnknownJoint: a frame or a locked joint that the chain does not have.
-        UnsupportedError: gradients are asked for of solutions for several frames, or with unlocked joints.
+        UnsupportedError: gradients are asked for of solutions with unlocked joints.
     """
     names, poses = _frames(chain, targets, frame)
     if type(num_solutions) is not int or num_solutions < 1:
@@ -76,25 +76,11 @@ def solve_ik(
         poses = [in_root_frame(T, base) for T in poses]
     if not kinematics._recorded(*poses, tree.constants):
         return _search(chain, options, num_solutions, tree, poses, seeds, axes)
-    if len(names) > 1 or options.unlocked_joints:
-        raise UnsupportedError(
-            "solutions for several frames, or with unlocked joints, carry no gradients: detach the targets and parameters"
-        )
-    search = partial(_search_one, chain, options, num_solutions)
+    if options.unlocked_joints:
+        raise UnsupportedError("solutions with unlocked joints carry no gradients: detach the targets and parameters")
+    search = partial(_search, chain, options, num_solutions)
     rule = Rule.make(tree, pose_problem(options, tree.tree)[0], unit_weights(options), options.gradient_damping)
-    return solutions_in_graph(search, rule, poses[0], seeds, axes, chain.neutral())
-
-
-def _search_one(
-    chain: Chain,
-    options: IKOptions,
-    k: int,
-    tensors: TreeTensors,
-    poses: Tensor,
-    seeds: Tensor | None,
-    axes: Tensor | None,
-) -> IKResult:
-    return _search(chain, options, k, tensors, [poses], seeds, axes)
+    return solutions_in_graph(search, rule, poses, seeds, axes, chain.neutral())
 
 
 def _search(
@@ -102,7 +88,7 @@ def _search(
     options: IKOptions,
     k: int,
     tensors: TreeTensors,
-    poses: list[Tensor],
+    poses: Sequence[Tensor],
     seeds: Tensor | None,
     axes: Tensor | None,
 ) -> IKResult:

@@ -8,6 +8,7 @@ import pinocchio
 import pytest
 import torch
 from robots import chain, joint, robot
+from test_ik_gradients import EXACT, STEP, moved
 
 from pk_core import (
     Chain,
@@ -241,3 +242,64 @@ def test_one_base_pose_moves_the_targets_of_both_hands():
     world = {name: base @ pose for name, pose in T.items()}
     result = solve_ik(BODY, world, seeds=q, options=IKOptions(base_pose=base))
     assert result.iterations.max() == 0 and torch.equal(result.best(), q)
+
+
+def inner(n: int) -> torch.Tensor:
+    """Draw configurations away from limits and singularities."""
+    q = BODY.random(400, generator=torch.Generator().manual_seed(1))
+    q = 0.8 * q + 0.2 * BODY.neutral()
+    J = torch.cat([BODY.jacobian(q, name) for name in ("left", "right")], -2)
+    q = q[torch.linalg.svdvals(J)[:, -1] > 0.03][:n]
+    assert len(q) == n
+    return q
+
+
+def test_solutions_of_two_hands_follow_their_targets_as_finite_differences_say():
+    q, direction = inner(4), torch.randn(4, BODY.nq, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+
+    def along(e):
+        return solve_ik(BODY, targets_of(BODY, q + e * direction, ("left", "right")), seeds=q, options=EXACT).best()
+
+    zero, one = torch.zeros((), dtype=torch.float64), torch.ones((), dtype=torch.float64)
+    same, tangent = torch.func.jvp(along, (zero,), (one,))
+    assert torch.equal(same, q)
+    torch.testing.assert_close(tangent, (along(zero + STEP) - along(zero - STEP)) / (2 * STEP), rtol=1e-4, atol=1e-4)
+    for name in ("left", "right"):
+        J = BODY.jacobian(q, name)
+        torch.testing.assert_close(J @ tangent.unsqueeze(-1), J @ direction.unsqueeze(-1), rtol=1e-5, atol=1e-5)
+
+
+def test_gradients_of_two_hands_reach_both_targets_and_parameters_backwards_too():
+    q = inner(2)
+    T, weights = targets_of(BODY, q, ("left", "right")), torch.randn(2, BODY.nq, dtype=torch.float64)
+    twists = {name: torch.randn(2, 6, dtype=torch.float64) for name in T}
+
+    def solve(left, right, offset):
+        body = BODY.with_parameters(offsets={"yaw": offset})
+        goals = {"left": moved(T["left"], left), "right": moved(T["right"], right)}
+        return solve_ik(body, goals, seeds=q, options=EXACT).best()
+
+    at = [
+        torch.zeros(2, 6, dtype=torch.float64),
+        torch.zeros(2, 6, dtype=torch.float64),
+        torch.zeros((), dtype=torch.float64),
+    ]
+    along = [twists["left"], twists["right"], torch.tensor(0.7, dtype=torch.float64)]
+    tangent = torch.func.jvp(solve, tuple(at), tuple(along))[1]
+    expected = (
+        solve(*(x + STEP * d for x, d in zip(at, along))) - solve(*(x - STEP * d for x, d in zip(at, along)))
+    ) / (2 * STEP)
+    torch.testing.assert_close(tangent, expected, rtol=1e-3, atol=1e-3)
+    inputs = [x.clone().requires_grad_() for x in at]
+    grads = torch.autograd.grad((solve(*inputs) * weights).sum(), inputs)
+    forward, backward = (weights * tangent).sum(), sum((g * d).sum() for g, d in zip(grads, along))
+    torch.testing.assert_close(backward, forward, rtol=1e-6, atol=1e-6)
+
+
+def test_values_for_two_hands_are_the_same_bits_with_and_without_a_graph():
+    _, T = draw(BODY, 10, "left", "right")
+    plain = solve_ik(BODY, T)
+    recorded = solve_ik(BODY, {name: pose.clone().requires_grad_() for name, pose in T.items()})
+    assert recorded.solutions.requires_grad and torch.equal(plain.solutions, recorded.solutions.detach())
+    assert torch.equal(torch.func.vmap(lambda left, right: solve_ik(BODY, {"left": left, "right": right}).best()[0])(*T.values()),
+                       plain.best())  # fmt: skip
