@@ -30,6 +30,7 @@ KERNEL_SOURCES = (
     "kinematics/forward.py",
     "kinematics/jacobians.py",
     "kinematics/parameter_sweep.py",
+    "kinematics/pose_rows.py",
     "kinematics/reverse.py",
     "kinematics/scalar.py",
     "ik/kernel.py",
@@ -55,7 +56,10 @@ def jit(function: Callable) -> Callable:
 
 
 def jit_inline(function: Callable) -> Callable:
-    """Compile a function as `jit` does and put it where it is called: passing many arrays costs more than a small function."""
+    """Compile a function as `jit` does and put it where it is called.
+
+    Passing many arrays costs more than a small function, and in the caller the lengths of its arrays are known numbers.
+    """
     return _compile(function, fastmath=FASTMATH, forceinline=True, **_INNER)
 
 

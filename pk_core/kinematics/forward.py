@@ -2,7 +2,8 @@
 
 A block of configurations goes through the tree together, component by component (`pose[node, component, lane]`), so that
 every inner loop runs at full vector width; the scratch arrays say how many lanes a block has. The tail of a batch is padded
-to a whole block: a configuration gives the same bits wherever it stands in a batch.
+to a whole block: a configuration gives the same bits wherever it stands in a batch. What works on blocks is inlined into
+the kernel that makes the scratch, so that LLVM knows the distances between its rows.
 
 Shapes: q (n, nq), layout (n_nodes, 4), constants (n_nodes, 19), or (n, n_nodes, 19) for rows that each have an arm of their
 own; Numba compiles each case alone, as `constants.ndim` says. See `tree.py`.
@@ -15,7 +16,8 @@ import math
 import numpy as np
 
 from ..tree import AXIS, FIXED, FREE, KIND, MULTIPLIER, OFFSET, ORIGIN, PARENT, POSITION, Q_COLUMN, SCALAR, SLIDE, TURN
-from .compilation import jit, kernel
+from .compilation import jit, jit_inline, kernel
+from .pose_rows import write_poses
 from .scalar import (
     SINCOS_RANGE,
     SINCOS_SINGLE_RANGE,
@@ -29,16 +31,9 @@ from .scalar import (
 )
 
 LANES = 64
-FEW = 16  # lanes of the only block of a small batch: one vector of float32
 
 
-@jit
-def lanes_of(count):
-    """Say how many lanes the blocks of a slice of `count` configurations have."""
-    return LANES if count > FEW else FEW
-
-
-@jit
+@jit_inline
 def _load_scalar(q, begin, column, multiplier, offset, turn, motion):
     """Fill motion rows 0, 1, 2 with sin and cos of the angle turned and with the value, for a block of lanes."""
     last = q.shape[0] - 1
@@ -80,7 +75,7 @@ def _local_fixed(c, local):
             local[k, lane] = c[k]
 
 
-@jit
+@jit_inline
 def _local_scalar(c, motion, local):
     """origin @ (rotation about the axis, slide along it), row by row."""
     ax, ay, az = c[AXIS], c[AXIS + 1], c[AXIS + 2]
@@ -120,18 +115,17 @@ def _local_quaternion(c, q, begin, column, free, motion, local):
             )
 
 
-@jit
+@jit_inline
 def _compose(parent, local, out):
-    """out = parent @ local for a block of poses; one component a loop, for LLVM to see that no two arrays overlap."""
+    """out = parent @ local for a block of poses; all that a lane needs of a row is read before anything is written."""
     for i in range(3):
-        r0, r1, r2 = parent[3 * i], parent[3 * i + 1], parent[3 * i + 2]
-        for j in range(3):
-            l0, l1, l2, target = local[j], local[3 + j], local[6 + j], out[3 * i + j]
-            for lane in range(out.shape[1]):
-                target[lane] = r0[lane] * l0[lane] + r1[lane] * l1[lane] + r2[lane] * l2[lane]
-        p, l0, l1, l2, target = parent[9 + i], local[9], local[10], local[11], out[9 + i]
         for lane in range(out.shape[1]):
-            target[lane] = r0[lane] * l0[lane] + r1[lane] * l1[lane] + r2[lane] * l2[lane] + p[lane]
+            x, y, z = parent[3 * i, lane], parent[3 * i + 1, lane], parent[3 * i + 2, lane]
+            r0 = x * local[0, lane] + y * local[3, lane] + z * local[6, lane]
+            r1 = x * local[1, lane] + y * local[4, lane] + z * local[7, lane]
+            r2 = x * local[2, lane] + y * local[5, lane] + z * local[8, lane]
+            p = x * local[9, lane] + y * local[10, lane] + z * local[11, lane] + parent[9 + i, lane]
+            out[3 * i, lane], out[3 * i + 1, lane], out[3 * i + 2, lane], out[9 + i, lane] = r0, r1, r2, p
 
 
 @jit
@@ -180,7 +174,7 @@ def local_of(R_origin, p_origin, R, p):
     return multiply(R_origin, R), (x + p_origin[0], y + p_origin[1], z + p_origin[2])
 
 
-@jit
+@jit_inline
 def _local_of_all(q, begin, c, kind, column, motion, local):
     """origin @ motion where all rows share the constants."""
     if kind == FIXED:
@@ -208,7 +202,7 @@ def _local_of_rows(q, begin, constants, node, kind, column, local):
             local[9 + k, lane] = p[k]
 
 
-@jit
+@jit_inline
 def forward_block(q, begin, constants, layout, pose, motion, local):
     """Fill pose[node, component, lane] for the configurations that begin at `begin`."""
     for node in range(layout.shape[0]):
@@ -225,23 +219,9 @@ def forward_block(q, begin, constants, layout, pose, motion, local):
 @kernel
 def forward_slice(q, constants, layout, frame_nodes, out, begin, end):
     """Write `T_root_frame` into out (n_frames, n, 16) for the configurations begin .. end."""
-    lanes = lanes_of(end - begin)
-    pose = np.empty((layout.shape[0], 12, lanes), q.dtype)
-    motion, local = np.empty((3, lanes), q.dtype), np.empty((12, lanes), q.dtype)
-    for start in range(begin, end, lanes):
+    pose = np.empty((layout.shape[0], 12, LANES), q.dtype)
+    motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
+    for start in range(begin, end, LANES):
         forward_block(q, start, constants, layout, pose, motion, local)
-        count = min(lanes, end - start)
         for frame in range(frame_nodes.shape[0]):
-            source = pose[frame_nodes[frame]]
-            target = out[frame]
-            for lane in range(count):
-                row = target[start + lane]
-                for i in range(3):
-                    row[4 * i] = source[3 * i, lane]
-                    row[4 * i + 1] = source[3 * i + 1, lane]
-                    row[4 * i + 2] = source[3 * i + 2, lane]
-                    row[4 * i + 3] = source[9 + i, lane]
-                row[12] = 0
-                row[13] = 0
-                row[14] = 0
-                row[15] = 1
+            write_poses(pose[frame_nodes[frame]], out[frame], start, min(LANES, end - start))

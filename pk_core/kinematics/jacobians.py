@@ -6,7 +6,7 @@ import numpy as np
 
 from ..tree import AXIS, FIXED, FREE, KIND, MULTIPLIER, PARENT, SCALAR, SLIDE, TURN, V_COLUMN
 from .compilation import jit, kernel
-from .forward import forward_block, lanes_of
+from .forward import LANES, forward_block
 from .scalar import cross
 
 
@@ -80,9 +80,8 @@ def jacobian_slice(q, constants, layout, node, locations, jacobian, begin, end):
     Args:
         node: the node of the frame; locations: (n or 1, 3) the point in that frame [m].
     """
-    lanes = lanes_of(end - begin)
-    pose, point = np.empty((layout.shape[0], 12, lanes), q.dtype), np.empty((3, lanes), q.dtype)
-    motion, local = np.empty((3, lanes), q.dtype), np.empty((12, lanes), q.dtype)
-    for start in range(begin, end, lanes):
-        count = min(lanes, end - start)
+    pose, point = np.empty((layout.shape[0], 12, LANES), q.dtype), np.empty((3, LANES), q.dtype)
+    motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
+    for start in range(begin, end, LANES):
+        count = min(LANES, end - start)
         jacobian_block(q, start, count, constants, layout, node, locations, jacobian, start, pose, motion, local, point)

@@ -24,7 +24,7 @@ from ..tree import (
     V_COLUMN,
 )
 from .compilation import jit, kernel
-from .forward import LANES, forward_block, lanes_of, local_of, motion_of, origin_of
+from .forward import LANES, forward_block, local_of, motion_of, origin_of
 from .jacobians import load_points
 from .scalar import add9, apply, cross, dot, multiply, outer, sincos_far, skew_part, transpose
 
@@ -152,11 +152,11 @@ def parameter_block(
 @kernel
 def parameter_slice(q, constants, layout, frame_nodes, grad_out, grad_q, grad_constants, begin, end):
     """Add dL/dq to grad_q (n, nq) and dL/dconstants to grad_constants, given dL/dT grad_out (n_frames, n, 16)."""
-    n_nodes, lanes = layout.shape[0], lanes_of(end - begin)
-    pose, grad = np.empty((n_nodes, 12, lanes), q.dtype), np.empty((n_nodes, 12, lanes), q.dtype)
-    motion, local = np.empty((3, lanes), q.dtype), np.empty((12, lanes), q.dtype)
-    for start in range(begin, end, lanes):
-        count, slot = min(lanes, end - start), start // LANES
+    n_nodes = layout.shape[0]
+    pose, grad = np.empty((n_nodes, 12, LANES), q.dtype), np.empty((n_nodes, 12, LANES), q.dtype)
+    motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
+    for start in range(begin, end, LANES):
+        count, slot = min(LANES, end - start), start // LANES
         parameter_block(
             q, start, count, slot, constants, layout, frame_nodes, grad_out, grad_q, grad_constants, pose, grad, motion, local
         )  # fmt: skip
@@ -254,12 +254,12 @@ def jacobian_sweep_slice(
     q, constants, layout, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants, begin, end
 ):
     """Add dL/dq to grad_q, dL/dx to grad_locations (n, 3) and dL/dconstants, given dL/dJ grad_jacobian (n, 6, nv)."""
-    n_nodes, lanes = layout.shape[0], lanes_of(end - begin)
-    pose, grad = np.empty((n_nodes, 12, lanes), q.dtype), np.empty((n_nodes, 12, lanes), q.dtype)
-    motion, local = np.empty((3, lanes), q.dtype), np.empty((12, lanes), q.dtype)
-    point, pull = np.empty((3, lanes), q.dtype), np.empty(3)
-    for start in range(begin, end, lanes):
-        count, slot = min(lanes, end - start), start // LANES
+    n_nodes = layout.shape[0]
+    pose, grad = np.empty((n_nodes, 12, LANES), q.dtype), np.empty((n_nodes, 12, LANES), q.dtype)
+    motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
+    point, pull = np.empty((3, LANES), q.dtype), np.empty(3)
+    for start in range(begin, end, LANES):
+        count, slot = min(LANES, end - start), start // LANES
         jacobian_sweep_block(
             q, start, count, slot, constants, layout, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants,
             pose, grad, motion, local, point, pull,

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..tree import AXIS, BALL, FREE, KIND, MULTIPLIER, PARENT, Q_COLUMN, SCALAR, SLIDE, TURN
 from .compilation import jit, kernel
-from .forward import forward_block, lanes_of
+from .forward import LANES, forward_block
 from .scalar import cross
 
 
@@ -108,9 +108,9 @@ def backward_block(q, start, count, constants, layout, frame_nodes, grad_out, gr
 @kernel
 def backward_slice(q, constants, layout, frame_nodes, grad_out, grad_q, begin, end):
     """Add dL/dq to grad_q (n, nq), given dL/dT grad_out (n_frames, n, 16); all rows share the constants (n_nodes, 19)."""
-    n_nodes, lanes = layout.shape[0], lanes_of(end - begin)
-    pose, wrench = np.empty((n_nodes, 12, lanes), q.dtype), np.empty((n_nodes, 6, lanes), q.dtype)
-    motion, local = np.empty((3, lanes), q.dtype), np.empty((12, lanes), q.dtype)
-    for start in range(begin, end, lanes):
-        count = min(lanes, end - start)
+    n_nodes = layout.shape[0]
+    pose, wrench = np.empty((n_nodes, 12, LANES), q.dtype), np.empty((n_nodes, 6, LANES), q.dtype)
+    motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
+    for start in range(begin, end, LANES):
+        count = min(LANES, end - start)
         backward_block(q, start, count, constants, layout, frame_nodes, grad_out, grad_q, pose, wrench, motion, local)
