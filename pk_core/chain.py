@@ -125,7 +125,7 @@ class Chain(ChainInfo, ChainVelocities):
         Raises:
             ShapeError, TensorTypeError, UnknownJoint: what is wrong with `th`; of a joint that mimics another, whom it follows.
         """
-        if isinstance(th, Mapping):
+        if not isinstance(th, Tensor) and isinstance(th, Mapping):
             self._refuse_followers(th)
         return configuration.as_tensor(th, self._tree, self.dtype, self.device, missing)
 
@@ -160,10 +160,11 @@ class Chain(ChainInfo, ChainVelocities):
         self, th: Configuration, frame_indices: Sequence[int] | Tensor | None = None
     ) -> dict[str, Transform3d]:
         """Give the poses of all frames, or of those of `get_frame_indices(...)`, by name."""
-        indices = range(len(self._tree.frame_names)) if frame_indices is None else self._indices(frame_indices)
-        names = tuple(self._tree.frame_names[i] for i in indices)
+        names = self._tree.frame_names
+        if frame_indices is not None:
+            names = tuple(names[i] for i in self._indices(frame_indices))
         poses = kinematics.forward_kinematics(self.ensure_tensor(th), self._frames(names))
-        return {name: Transform3d(matrix=pose) for name, pose in zip(names, poses)}
+        return {name: Transform3d._of(pose) for name, pose in zip(names, poses)}
 
     def get_frame_indices(self, *frame_names: str) -> Tensor:
         """Give the rows of frames in the results of `forward_kinematics_tensor`.

@@ -56,7 +56,8 @@ def check_tensor(name: str, value: Tensor, dtype: torch.dtype, device: torch.dev
         raise TensorTypeError(f"{name} is a nested tensor: use {name}.to_padded_tensor(0.0), or one call for each part")
     if value.layout is not torch.strided:
         raise TensorTypeError(f"{name} has the layout {value.layout}: use {name}.to_dense()")
-    if value.device.type != device.type or (device.index is not None and value.device.index != device.index):
+    here = value.device
+    if here != device and (here.type != device.type or (device.index is not None and here.index != device.index)):
         raise TensorTypeError(
             f"{name} is on {value.device}, the chain on {device}: use {name}.to({str(device)!r}) or chain.to(device=...)"
         )

@@ -53,6 +53,13 @@ class Transform3d:
     ) -> None:
         self._matrix = assemble_matrix(matrix, rot, pos, default_batch_size, dtype, device)
 
+    @staticmethod
+    def _of(matrix: Tensor) -> Transform3d:
+        """Make one of a floating matrix (*batch, 4, 4) with a batch dimension, unchecked, in a tenth of the time."""
+        made = object.__new__(Transform3d)
+        made._matrix = matrix
+        return made
+
     @property
     def dtype(self) -> torch.dtype:
         """Give the dtype of the matrices."""

@@ -56,19 +56,6 @@ def _load_scalar(q, begin, column, multiplier, offset, turn, motion):
 
 
 @jit
-def _load_quaternion(q, begin, column, local):
-    """Fill rows 0..8 of `local` with the rotations of a block of quaternions."""
-    last = q.shape[0] - 1
-    for lane in range(local.shape[1]):
-        row = min(begin + lane, last)
-        rotation = quaternion_rotation(
-            float(q[row, column]), float(q[row, column + 1]), float(q[row, column + 2]), float(q[row, column + 3])
-        )
-        for k in range(9):
-            local[k, lane] = rotation[k]
-
-
-@jit
 def _local_fixed(c, local):
     for k in range(12):
         for lane in range(local.shape[1]):
@@ -90,29 +77,6 @@ def _local_scalar(c, motion, local):
             local[3 * i + 1, lane] = a1 + sin * b1 + cos * d1
             local[3 * i + 2, lane] = a2 + sin * b2 + cos * d2
             local[9 + i, lane] = p + along * motion[2, lane]
-
-
-@jit
-def _local_quaternion(c, q, begin, column, free, motion, local):
-    """origin @ (translation of a free node, rotation of the quaternion)."""
-    last = q.shape[0] - 1
-    _load_quaternion(q, begin, column + 3 * free, local)
-    for k in range(3):
-        for lane in range(local.shape[1]):
-            motion[k, lane] = q[min(begin + lane, last), column + k] if free else q[0, 0] - q[0, 0]
-    for j in range(3):  # column j of the rotation
-        for lane in range(local.shape[1]):
-            x, y, z = local[j, lane], local[3 + j, lane], local[6 + j, lane]
-            for i in range(3):
-                local[3 * i + j, lane] = c[3 * i] * x + c[3 * i + 1] * y + c[3 * i + 2] * z
-    for i in range(3):
-        for lane in range(local.shape[1]):
-            local[9 + i, lane] = (
-                c[POSITION + i]
-                + c[3 * i] * motion[0, lane]
-                + c[3 * i + 1] * motion[1, lane]
-                + c[3 * i + 2] * motion[2, lane]
-            )
 
 
 @jit_inline
@@ -174,25 +138,13 @@ def local_of(R_origin, p_origin, R, p):
     return multiply(R_origin, R), (x + p_origin[0], y + p_origin[1], z + p_origin[2])
 
 
-@jit_inline
-def _local_of_all(q, begin, c, kind, column, motion, local):
-    """origin @ motion where all rows share the constants."""
-    if kind == FIXED:
-        _local_fixed(c, local)
-    elif kind == SCALAR:
-        _load_scalar(q, begin, column, c[MULTIPLIER], c[OFFSET], c[TURN], motion)
-        _local_scalar(c, motion, local)
-    else:
-        _local_quaternion(c, q, begin, column, 1 if kind == FREE else 0, motion, local)
-
-
 @jit
 def _local_of_rows(q, begin, constants, node, kind, column, local):
-    """origin @ motion where each row has constants of its own."""
+    """origin @ motion row by row: where each row has constants of its own, and of motions too rare for more code."""
     last = q.shape[0] - 1
     for lane in range(local.shape[1]):
         row = min(begin + lane, last)
-        c = constants[row, node]
+        c = constants[row, node] if constants.ndim == 3 else constants[node]
         R_origin, p_origin = origin_of(c)
         R_motion, p_motion = motion_of(kind, c, q, row, column)
         R, p = local_of(R_origin, p_origin, R_motion, p_motion)
@@ -207,11 +159,17 @@ def forward_block(q, begin, constants, layout, pose, motion, local):
     """Fill pose[node, component, lane] for the configurations that begin at `begin`."""
     for node in range(layout.shape[0]):
         kind, column, parent = layout[node, KIND], layout[node, Q_COLUMN], layout[node, PARENT]
-        target = pose[node] if parent < 0 else local
+        target = local if parent >= 0 else pose[node]
         if constants.ndim == 3:
             _local_of_rows(q, begin, constants, node, kind, column, target)
+        elif kind == SCALAR:
+            c = constants[node]
+            _load_scalar(q, begin, column, c[MULTIPLIER], c[OFFSET], c[TURN], motion)
+            _local_scalar(c, motion, target)
+        elif kind == FIXED:
+            _local_fixed(constants[node], target)
         else:
-            _local_of_all(q, begin, constants[node], kind, column, motion, target)
+            _local_of_rows(q, begin, constants, node, kind, column, target)
         if parent >= 0:
             _compose(pose[parent], local, pose[node])
 

@@ -57,7 +57,9 @@ def _write_eight(typing_context, pose, lane, out, row):
             builder.store(values, builder.bitcast(builder.gep(target.data, [at]), four.as_pointer())).align = align
 
         for i in range(3):
-            for lane, values in enumerate(_transposed(builder, [load(k) for k in (3 * i, 3 * i + 1, 3 * i + 2, 9 + i)])):
+            for lane, values in enumerate(
+                _transposed(builder, [load(k) for k in (3 * i, 3 * i + 1, 3 * i + 2, 9 + i)])
+            ):
                 store(values, lane, i)
         for lane in range(WIDTH):
             store(ir.Constant(four, [0.0, 0.0, 0.0, 1.0]), lane, 3)

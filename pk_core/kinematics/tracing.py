@@ -34,7 +34,7 @@ def lasts(x: Tensor) -> bool:
 
 def _has_numbers(x: Tensor) -> bool:
     """Say whether a tensor is no subclass that handles torch's operations itself."""
-    return type(x).__torch_dispatch__ is Tensor.__torch_dispatch__
+    return type(x) is Tensor or type(x).__torch_dispatch__ is Tensor.__torch_dispatch__
 
 
 def _transforms_need_the_definition() -> bool:
