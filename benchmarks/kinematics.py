@@ -1,9 +1,10 @@
 """Ratios of pk against pytorch_kinematics, Pinocchio and a plain copy of the output, from one run; `ik.py` has more of IK.
 
     python benchmarks/kinematics.py [--robots iiwa humanoid chain100] [--batches 1 64 1024 16384 131072]
-                                    [--dtypes float32 float64]
+                                    [--dtypes float32 float64] [--parts robots growth ik]
 
-Times are medians of calls made in turn in this process; before anything is timed the outputs are checked to be equal.
+All takes half an hour; each option takes a part of it. Times are medians of calls made in turn in this process, short ones
+several in a row; before anything is timed the outputs are checked to be equal.
 The peer is timed in its eager mode and under torch.compile, and the better of the two counts.
 """
 
@@ -24,6 +25,7 @@ from timing import medians, table
 import pk_core as pk
 
 SECONDS = 2.0  # of measuring a row
+MOST = 1 << 30  # [bytes] of poses: the peer's gradient takes some twenty times as much
 COMPILED_UP_TO = 16  # joints: Inductor takes minutes for the peer's loop over more
 
 
@@ -32,13 +34,17 @@ def main() -> None:
     parser.add_argument("--robots", nargs="+", default=USUAL, help="or ur5e, chain<N>")
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 64, 1024, 16384, 131072])
     parser.add_argument("--dtypes", nargs="+", choices=["float32", "float64"], default=["float32", "float64"])
+    parser.add_argument("--parts", nargs="+", choices=["robots", "growth", "ik"], default=["robots", "growth", "ik"])
     arguments = parser.parse_args()
     print(f"{os.cpu_count()} CPUs, torch {torch.__version__}, {torch.get_num_threads()} threads")
-    for dtype in arguments.dtypes:
-        for robot in arguments.robots:
-            forward_kinematics(robot, getattr(torch, dtype), arguments.batches)
-    growth(torch.float32)
-    against_pytorch_kinematics([Arm.load(name) for name in ("panda", "ur5e")], 1000)
+    if "robots" in arguments.parts:
+        for dtype in arguments.dtypes:
+            for robot in arguments.robots:
+                forward_kinematics(robot, getattr(torch, dtype), arguments.batches)
+    if "growth" in arguments.parts:
+        growth(torch.float32)
+    if "ik" in arguments.parts:
+        against_pytorch_kinematics([Arm.load(name) for name in ("panda", "ur5e")], 1000)
 
 
 def forward_kinematics(robot: str, dtype: torch.dtype, batches: list[int]) -> None:
@@ -51,8 +57,11 @@ def forward_kinematics(robot: str, dtype: torch.dtype, batches: list[int]) -> No
         compiled = torch.compile(theirs.forward_kinematics_tensor, dynamic=False)
     calls_of_pinocchio = pinocchio_calls(urdf, frame)
     pk.warmup(ours)
-    rows = []
+    rows, links = [], len(ours.get_frame_names())
     for n in batches:
+        if n * links * 16 * dtype.itemsize > MOST:
+            print(f"{robot}, {dtype}: {n} configurations are left out, their poses take more than {MOST >> 20} MB")
+            continue
         q, q_arm = ours.random(n), arm.random(n)
         check_equal(ours, theirs, q, arm, their_arm, q_arm)
         rows.append(
@@ -63,7 +72,6 @@ def forward_kinematics(robot: str, dtype: torch.dtype, batches: list[int]) -> No
                 *compare_jacobian(arm, their_arm, q_arm, calls_of_pinocchio[1]),
             ]
         )
-    links = len(ours.get_frame_names())
     table(
         f"{robot}, {ours.n_joints} joints, {links} links, {dtype}: times as fast as pytorch_kinematics and as Pinocchio",
         [

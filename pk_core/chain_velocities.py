@@ -63,13 +63,13 @@ class ChainVelocities:
         locations: Tensor | None = None,
         reference: Reference = "world_aligned",
     ) -> Tensor:
-        """Give the twist [v, w] (*batch, 6) of a frame, J dq, in one sweep that forms no Jacobian.
+        """Give the twist [v, w] (*batch, 6) of a frame, J dq, without forming J.
 
         Arguments and errors are those of `jacobian`.
         """
         _check(reference)
         q, dq = self._moving(th, dq)
-        return differential.frame_velocity(q, dq, self._locations(locations, q), reference, self._motions(frame))
+        return differential.frame_velocity(q, dq, self._locations(locations, q), reference, self._frames((frame,)))
 
     def jacobian_dot(
         self,
@@ -103,6 +103,8 @@ class ChainVelocities:
         q, dq = self.ensure_tensor(th), self._checked("dq", dq)
         if dq.shape[-1:] != (self._tree.nv,):
             raise ShapeError(f"dq has shape {tuple(dq.shape)}; its last dimension must be {self._tree.nv}")
+        if q.shape[:-1] == dq.shape[:-1]:
+            return q, dq
         try:
             batch = torch.broadcast_shapes(q.shape[:-1], dq.shape[:-1])
         except RuntimeError:

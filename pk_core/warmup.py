@@ -13,9 +13,11 @@ from .serial_chain import SerialChain
 def warmup(chain: Chain) -> None:
     """Compile, or load from the disk cache, every kernel that calls on this chain take; seconds once a machine."""
     q = chain.neutral().unsqueeze(0).requires_grad_()
+    dq = q.new_zeros(1, chain._tensors.nv)
     frame = chain.end_frame if isinstance(chain, SerialChain) else chain.get_frame_names()[-1]
     with torch.enable_grad():
-        for out in (chain.forward_kinematics_tensor(q), Chain.jacobian(chain, q, frame)):
+        jacobian, twist = Chain.jacobian(chain, q, frame), Chain.frame_velocity(chain, q, dq, frame)
+        for out in (chain.forward_kinematics_tensor(q), jacobian, twist):
             torch.autograd.grad(out.sum(), q, allow_unused=True)
     with torch.no_grad():
         target = kinematics.forward_kinematics(q, chain._frames((frame,)))[0]

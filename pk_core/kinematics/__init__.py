@@ -10,7 +10,7 @@ from . import functions, reference
 from .paths import kernels_for
 from .tensors import TreeTensors
 
-__all__ = ["TreeTensors", "forward_kinematics", "jacobian"]
+__all__ = ["TreeTensors", "forward_kinematics", "jacobian", "twist"]
 
 
 def forward_kinematics(q: Tensor, tree: TreeTensors, *, plain: bool = False) -> Tensor:
@@ -39,6 +39,20 @@ def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
     if _recorded(q, tree.constants, locations):
         return functions.Jacobian.apply(q, tree.constants, locations, tree)
     return kernels.jacobian(q, locations, tree)
+
+
+def twist(q: Tensor, dq: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
+    """Give the twist [v, w] (*batch, 6) of a point of the tree's last frame, in the axes of the root frame: J dq."""
+    if tree.constants.dim() > 2:
+        q, tree = _for_each_arm(q, tree)
+    if dq.shape[:-1] != q.shape[:-1]:
+        dq = dq.expand(*q.shape[:-1], dq.shape[-1])
+    kernels = kernels_for(q)
+    if kernels is None:
+        return reference.twist(q, dq, locations, tree)
+    if _recorded(q, tree.constants, locations, dq):
+        return functions.Twist.apply(q, tree.constants, locations, dq, tree)
+    return kernels.twist(q, dq, locations, tree)
 
 
 def _for_each_arm(q: Tensor, tree: TreeTensors) -> tuple[Tensor, TreeTensors]:

@@ -62,6 +62,14 @@ def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
     return out
 
 
+def twist(q: Tensor, dq: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
+    """Launch the Jacobian kernel on its product with dq."""
+    rows, out = _rows(q, q.shape[-1]), q.new_zeros((*q.shape[:-1], 6))
+    arguments = (_array(_points(locations, q)), _array(_rows(dq, tree.nv)), _array(out.view(len(rows), 6, 1)))
+    _launch("twist", len(rows), tree, _array(rows), *_tree(tree), tree.frame_nodes[-1], *arguments)
+    return out
+
+
 def jacobian_sweep(q: Tensor, locations: Tensor, grad: Tensor, tree: TreeTensors) -> tuple[Tensor, Tensor, Tensor]:
     """Launch the backward kernel of the Jacobian: (dL/dq, dL/dlocations, dL/dconstants)."""
     rows, grad_q, grad_x = _rows(q, q.shape[-1]), q.new_zeros(q.shape), q.new_zeros((*q.shape[:-1], 3))
@@ -151,8 +159,16 @@ def _kernels(capacity: int, dtype: str) -> dict[str, Any]:
         for i in range(6):
             for k in range(nv):
                 own[0, i, k] = 0
-        jacobian_block(q, row, 1, constants, layout, node, locations, own, 0, pose, motion, local, point)
+        jacobian_block(q, row, 1, constants, layout, node, locations, None, own, 0, pose, motion, local, point)
         _write_rows(own[0], 6, nv, out, tile)
+
+    @cuda.jit
+    def twist(q, constants, layout, node, locations, rates, out):
+        pose, point = cuda.local.array((capacity, 12, 1), real), cuda.local.array((3, 1), real)
+        motion, local = cuda.local.array((3, 1), real), cuda.local.array((12, 1), real)
+        row = cuda.grid(1)
+        if row < q.shape[0]:
+            jacobian_block(q, row, 1, constants, layout, node, locations, rates, out, row, pose, motion, local, point)
 
     @cuda.jit
     def jacobian_sweep(q, constants, layout, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants):
@@ -167,8 +183,8 @@ def _kernels(capacity: int, dtype: str) -> dict[str, Any]:
             )  # fmt: skip
 
     return dict(
-        forward=forward, backward=backward, parameters=parameters, jacobian=jacobian, jacobian_sweep=jacobian_sweep
-    )
+        forward=forward, backward=backward, parameters=parameters, jacobian=jacobian, twist=twist, jacobian_sweep=jacobian_sweep
+    )  # fmt: skip
 
 
 def _array(x: Tensor) -> Any:

@@ -27,6 +27,7 @@ from torch.nn.functional import pad
 from ..rotation import matrix_product
 from . import forward_kinematics
 from . import jacobian as world_aligned_jacobian
+from . import twist as world_aligned_twist
 from .motions import Motions
 from .tensors import TreeTensors
 
@@ -44,11 +45,13 @@ def jacobian(q: Tensor, locations: Tensor, reference: Reference, tree: TreeTenso
     return _twists_in(reference, J.mT.unflatten(-1, (2, 3)), R, x).flatten(-2).mT.contiguous()
 
 
-def frame_velocity(q: Tensor, dq: Tensor, locations: Tensor, reference: Reference, motions: Motions) -> Tensor:
-    """Give the twist [v, w] (*batch, 6) of the frame: one sweep from the root to the frame, without its Jacobian."""
-    here = _Placed.at(q, locations, motions)
-    twist = here.velocities(dq)[2].unsqueeze(-3)
-    return _twists_in(reference, twist, here.R, here.x).squeeze(-3).flatten(-2)
+def frame_velocity(q: Tensor, dq: Tensor, locations: Tensor, reference: Reference, tree: TreeTensors) -> Tensor:
+    """Give the twist [v, w] (*batch, 6) of the tree's only frame, J dq, without forming J."""
+    twist = world_aligned_twist(q, dq, locations, tree)
+    if reference == "world_aligned":
+        return twist
+    R, x = _rotation_and_point(forward_kinematics(q, tree)[0], locations)
+    return _twists_in(reference, twist.unflatten(-1, (1, 2, 3)), R, x).flatten(-3)
 
 
 def jacobian_dot(q: Tensor, dq: Tensor, locations: Tensor, reference: Reference, motions: Motions) -> Tensor:

@@ -136,10 +136,43 @@ class Jacobian(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: tuple, q: Tensor, constants: Tensor, locations: Tensor, tree: TreeTensors) -> tuple:
         q, constants = _mapped(info, in_dims, q, constants, shared=True)
-        if in_dims[2] is not None:  # line the mapped dimension up with that of q
-            locations = locations.movedim(in_dims[2], 0)
-            locations = locations.reshape(-1, *(1,) * (q.dim() - locations.dim()), *locations.shape[1:])
-        return Jacobian.apply(q, constants, locations, tree), 0
+        return Jacobian.apply(q, constants, _lined_up(locations, in_dims[2], q), tree), 0
+
+
+class Twist(torch.autograd.Function):
+    """`twist`, the Jacobian times dq, whose backward is made of the Jacobian and its sweep."""
+
+    @staticmethod
+    def forward(q: Tensor, constants: Tensor, locations: Tensor, dq: Tensor, tree: TreeTensors) -> Tensor:
+        return kernels_on(q.device).twist(q, dq, locations, _with(tree, constants))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Tensor) -> None:
+        tree = inputs[4]
+        _Defined.save(ctx, inputs, lambda q, c, x, dq: reference.twist(q, dq, x, tree.with_constants(c)))
+        ctx.tree = tree
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, None]:
+        q, constants, locations, dq = ctx.saved_tensors
+
+        def pull(g: Tensor) -> tuple[Tensor, ...]:
+            to_J = g.unsqueeze(-1) * dq.unsqueeze(-2)
+            grad_q, grad_x, grad_c = JacobianSweep.apply(q, constants, locations, to_J, ctx.tree)
+            J = Jacobian.apply(q, constants, locations, ctx.tree)
+            return grad_q, grad_c, grad_x, (J * g.unsqueeze(-1)).sum(-2)
+
+        return *pull_back(pull, grad), None
+
+    jvp = _Defined.jvp
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple, q: Tensor, constants: Tensor, locations: Tensor, dq: Tensor, tree: TreeTensors
+    ) -> tuple[Tensor, int]:
+        q, constants = _mapped(info, in_dims, q, constants, shared=True)
+        dq = _batched(dq, in_dims[3], info.batch_size, 0)
+        return Twist.apply(q, constants, _lined_up(locations, in_dims[2], q), dq, tree), 0
 
 
 class JacobianSweep(_Defined):
@@ -208,6 +241,14 @@ def _mapped(info: Any, in_dims: tuple, q: Tensor, constants: Tensor, shared: boo
     if constants.dim() == 3:  # one set for all rows of an element
         constants = constants.view(info.batch_size, *(1,) * (q.dim() - 2), *constants.shape[1:])
     return q, constants.expand(*q.shape[:-1], *constants.shape[-2:])
+
+
+def _lined_up(locations: Tensor, dim: int | None, q: Tensor) -> Tensor:
+    """Line the mapped dimension of locations up with the first one of q."""
+    if dim is None:
+        return locations
+    locations = locations.movedim(dim, 0)
+    return locations.reshape(-1, *(1,) * (q.dim() - locations.dim()), *locations.shape[1:])
 
 
 def _sum_batch(grad: Tensor, dims: int) -> Tensor:

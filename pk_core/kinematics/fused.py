@@ -53,9 +53,18 @@ def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
     """Run the Jacobian kernel."""
     rows = _rows(q)
     n, out = len(rows), np.zeros((len(rows), 6, tree.nv), rows.dtype)
-    arguments = (rows, _constants(tree), tree.tree.layout, tree.frame_nodes[-1], _points(locations, q), out)
+    arguments = (rows, _constants(tree), tree.tree.layout, tree.frame_nodes[-1], _points(locations, q), None, out)
     run_slices(jacobian_slice, n, n * len(tree.layout) * 20, LANES, *arguments)
     return torch.from_numpy(out).view(*q.shape[:-1], 6, tree.nv)
+
+
+def twist(q: Tensor, dq: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
+    """Run the Jacobian kernel on its product with dq."""
+    rows = _rows(q)
+    n, out = len(rows), np.zeros((len(rows), 6, 1), rows.dtype)
+    arguments = (rows, _constants(tree), tree.tree.layout, tree.frame_nodes[-1], _points(locations, q), _rows(dq), out)
+    run_slices(jacobian_slice, n, n * len(tree.layout) * 15, LANES, *arguments)
+    return torch.from_numpy(out.reshape(*q.shape[:-1], 6))
 
 
 def jacobian_sweep(q: Tensor, locations: Tensor, grad: Tensor, tree: TreeTensors) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Fused CPU kernel of the Jacobian over slices of a batch."""
+"""Fused CPU kernel of the Jacobian, and of its product with velocities, over slices of a batch."""
 
 from __future__ import annotations
 
@@ -36,6 +36,14 @@ def _slide_column(ax, ay, az, here, start, lane, column, scale, jacobian):
 
 
 @jit
+def _weight(rates, row, column, one):
+    """Give a column's factor and where it is added: columns stand apart in a Jacobian, and meet in its product with rates."""
+    if rates is None:
+        return one, column
+    return rates[row, column], 0
+
+
+@jit
 def load_points(tip, locations, start, point):
     """Fill point[component, lane] with the points of a frame, root axes."""
     for lane in range(point.shape[1]):
@@ -47,8 +55,10 @@ def load_points(tip, locations, start, point):
 
 
 @jit
-def jacobian_block(q, start, count, constants, layout, node, locations, jacobian, first, pose, motion, local, point):
-    """Add the Jacobians of a block of configurations to the rows of `jacobian` from `first` on."""
+def jacobian_block(
+    q, start, count, constants, layout, node, locations, rates, jacobian, first, pose, motion, local, point
+):  # fmt: skip
+    """Add the Jacobians of a block of configurations, or their products with rates, to rows of `jacobian` from `first` on."""
     forward_block(q, start, constants, layout, pose, motion, local)
     load_points(pose[node], locations, start, point)
     one, zero = q.dtype.type(1), q.dtype.type(0)
@@ -58,30 +68,35 @@ def jacobian_block(q, start, count, constants, layout, node, locations, jacobian
             for lane in range(count):
                 c = constants[start + lane, node] if constants.ndim == 3 else constants[node]
                 ax, ay, az = c[AXIS], c[AXIS + 1], c[AXIS + 2]
-                turn, slide = c[MULTIPLIER] * c[TURN], c[MULTIPLIER] * c[SLIDE]
-                _turn_column(ax, ay, az, here, point, first, lane, column, turn, jacobian)
+                weight, own = _weight(rates, start + lane, column, one)
+                turn, slide = weight * c[MULTIPLIER] * c[TURN], weight * c[MULTIPLIER] * c[SLIDE]
+                _turn_column(ax, ay, az, here, point, first, lane, own, turn, jacobian)
                 if slide != 0:
-                    _slide_column(ax, ay, az, here, first, lane, column, slide, jacobian)
+                    _slide_column(ax, ay, az, here, first, lane, own, slide, jacobian)
         elif kind != FIXED:
             for lane in range(count):
                 for k in range(3):
                     ax, ay, az = (one if k == 0 else zero), (one if k == 1 else zero), (one if k == 2 else zero)
                     if kind == FREE:
-                        _slide_column(ax, ay, az, here, first, lane, column + k, one, jacobian)
-                    own = column + k + (3 if kind == FREE else 0)
-                    _turn_column(ax, ay, az, here, point, first, lane, own, one, jacobian)
+                        weight, own = _weight(rates, start + lane, column + k, one)
+                        _slide_column(ax, ay, az, here, first, lane, own, weight, jacobian)
+                    weight, own = _weight(rates, start + lane, column + k + (3 if kind == FREE else 0), one)
+                    _turn_column(ax, ay, az, here, point, first, lane, own, weight, jacobian)
         node = layout[node, PARENT]
 
 
 @kernel
-def jacobian_slice(q, constants, layout, node, locations, jacobian, begin, end):
-    """Add the world-aligned Jacobian [v; w] at a point of a frame to jacobian (n, 6, nv).
+def jacobian_slice(q, constants, layout, node, locations, rates, jacobian, begin, end):
+    """Add the world-aligned Jacobian [v; w] at a point of a frame to jacobian (n, 6, nv), or J rates to it (n, 6, 1).
 
     Args:
         node: the node of the frame; locations: (n or 1, 3) the point in that frame [m].
+        rates: None, or velocities (n, nv); Numba compiles each case alone.
     """
     pose, point = np.empty((layout.shape[0], 12, LANES), q.dtype), np.empty((3, LANES), q.dtype)
     motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
     for start in range(begin, end, LANES):
         count = min(LANES, end - start)
-        jacobian_block(q, start, count, constants, layout, node, locations, jacobian, start, pose, motion, local, point)
+        jacobian_block(
+            q, start, count, constants, layout, node, locations, rates, jacobian, start, pose, motion, local, point
+        )  # fmt: skip

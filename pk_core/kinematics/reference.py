@@ -66,6 +66,11 @@ def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
     return torch.stack(columns, -1) if columns else q.new_zeros(*q.shape[:-1], 6, 0)
 
 
+def twist(q: Tensor, dq: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
+    """Give the twist [v, w] (*batch, 6) of that point while joints move at dq (*batch, nv): J dq."""
+    return (jacobian(q, locations, tree) * dq.unsqueeze(-2)).sum(-1)
+
+
 def reverse_sweep(q: Tensor, grad: Tensor, tree: TreeTensors) -> Tensor:
     """Give dL/dq (*batch, nq) from dL/dT (n_frames, *batch, 4, 4): one sweep from the leaves to the root.
 

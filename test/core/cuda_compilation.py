@@ -23,6 +23,7 @@ def signatures(real: types.Float, arms: bool) -> dict[str, tuple]:
         forward=(*tree, frames, three),
         parameters=(*tree, frames, three, two, three),
         jacobian=(*tree, types.int64, two, two),
+        twist=(*tree, types.int64, two, two, three),
         jacobian_sweep=(*tree, types.int64, two, three, two, two, three),
     )
     return given if arms else given | dict(backward=(*tree, frames, three, two))

@@ -45,6 +45,8 @@ def check_jacobian(q: torch.Tensor, x: torch.Tensor, tree: TreeTensors) -> None:
     at, c, point = (t.clone().requires_grad_() for t in (q, tree.constants, x))
     definition = reference.jacobian(at, point, tree.with_constants(c))
     close(cuda.jacobian(q, x, tree), definition)
+    dq = torch.randn(len(q), tree.nv, dtype=q.dtype)
+    close(cuda.twist(q, dq, x, tree), reference.twist(q, dq, x, tree))
     grad = torch.randn_like(definition)
     wanted = torch.autograd.grad(definition, (at, point, c), grad)
     for ours, theirs in zip(cuda.jacobian_sweep(q, x, grad, tree), wanted):
