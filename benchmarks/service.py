@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from statistics import median
@@ -38,6 +37,16 @@ def targets(arm: pk.SerialChain, n: int) -> np.ndarray:
     return arm.forward_kinematics(q).get_matrix().numpy()
 
 
+def panda() -> pk.SerialChain:
+    """Read the arm that the node serves."""
+    return pk.SerialChain(pk.Chain(pk.parse_urdf(embedded_robot("panda").read_text()), dtype=torch.float64), TIP)
+
+
+def environment() -> dict[str, str]:
+    """Give what other processes need to find this repository."""
+    return os.environ | {"PYTHONPATH": f"{Path(__file__).parents[1]}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+
+
 def batch(client: KinematicsClient, arm: pk.SerialChain, n: int, repetitions: int = 7) -> None:
     """Compare the round trip with `solve_ik` called here on the same targets."""
     Ts = targets(arm, n)
@@ -61,11 +70,11 @@ def batch(client: KinematicsClient, arm: pk.SerialChain, n: int, repetitions: in
 
 
 def small(
-    client: KinematicsClient, T: np.ndarray, n: int | None, beside: threading.Thread | None = None
+    client: KinematicsClient, T: np.ndarray, n: int | None, beside: subprocess.Popen | None = None
 ) -> list[float]:
-    """Ask for one target again and again; give the latencies [s]."""
+    """Ask for one target again and again, n times or until a process ends; give the latencies [s]."""
     latencies: list[float] = []
-    while beside.is_alive() if beside else len(latencies) < n:
+    while beside.poll() is None if beside else len(latencies) < n:
         started = time.perf_counter()
         client.solve_ik(TIP, T)
         latencies.append(time.perf_counter() - started)
@@ -80,20 +89,28 @@ def show(latencies: list[float], what: str) -> None:
           f"of {len(latencies)}", flush=True)  # fmt: skip
 
 
-def beside_a_batch(node: str, client: KinematicsClient, Ts: np.ndarray, hard: bool) -> None:
-    """Measure one target while a batch runs; a hard one has targets that no arm reaches, within any bound on reach."""
+def large(node: str, hard: bool) -> None:
+    """Ask for a batch; a hard one has targets that no arm reaches, within any bound on reach."""
     if hard:
         stretched_and_looking_back = [0.75, 0.0, 0.333, 0.0, -(0.5**0.5), 0.0, 0.5**0.5]
         rows: np.ndarray = np.tile(stretched_and_looking_back, (LARGE, 1))
     else:
-        rows = np.resize(Ts, (LARGE, 4, 4))
-    with KinematicsClient(node, timeout=120.0) as large:
-        large.wait_until_ready()
-        for _ in range(1 if hard else 3):
-            thread = threading.Thread(target=lambda: large.solve_ik(TIP, rows, solve_timeout=3.0 if hard else 60.0))
-            thread.start()
-            latencies = small(client, Ts[0], None, thread)
-            show(latencies, f"beside {LARGE} {'hard ' if hard else ''}ones")
+        rows = np.resize(targets(panda(), 1000), (LARGE, 4, 4))
+    with KinematicsClient(node, timeout=120.0) as client:
+        client.wait_until_ready()
+        print("begun", flush=True)
+        client.solve_ik(TIP, rows, solve_timeout=3.0 if hard else 60.0)
+
+
+def beside_a_batch(node: str, client: KinematicsClient, T: np.ndarray, hard: bool) -> None:
+    """Measure one target while a batch runs, which a process of its own has asked for."""
+    latencies: list[float] = []
+    for _ in range(3):
+        command = [sys.executable, __file__, "--large", node, *(["--hard"] if hard else [])]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment())
+        process.stdout.readline()
+        latencies += small(client, T, None, process)
+    show(latencies, f"beside {LARGE} {'hard ' if hard else ''}ones")
 
 
 def timeouts(client: KinematicsClient) -> None:
@@ -113,14 +130,19 @@ def timeouts(client: KinematicsClient) -> None:
 
 def main() -> None:
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    if sys.argv[1:2] == ["--large"]:
+        rclpy.init()
+        large(sys.argv[2], "--hard" in sys.argv)
+        rclpy.shutdown()
+        return
     robot = embedded_robot("panda")
     arguments = ["--ros-args", "-r", f"__ns:={NAMESPACE}", "-p", f"robot_file:={robot}"]
     process = subprocess.Popen(
         [sys.executable, "-m", "pk_ros.node", *arguments],
         start_new_session=True,
-        env=os.environ | {"PYTHONPATH": f"{Path(__file__).parents[1]}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
+        env=environment(),
     )
-    arm = pk.SerialChain(pk.Chain(pk.parse_urdf(robot.read_text()), dtype=torch.float64), TIP)
+    arm = panda()
     rclpy.init()
     try:
         node = f"{NAMESPACE}/kinematics"
@@ -131,8 +153,8 @@ def main() -> None:
             batch(client, arm, 10_000)
             batch(client, arm, LARGE, 3)
             show(small(client, Ts[0], 300), "alone")
-            beside_a_batch(node, client, Ts, hard=False)
-            beside_a_batch(node, client, Ts, hard=True)
+            beside_a_batch(node, client, Ts[0], hard=False)
+            beside_a_batch(node, client, Ts[0], hard=True)
             timeouts(client)
     finally:
         rclpy.shutdown()

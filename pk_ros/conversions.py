@@ -14,6 +14,7 @@ import numpy as np
 
 _XYZW_OF_WXYZ = [1, 2, 3, 0]
 _WXYZ_OF_XYZW = [3, 0, 1, 2]
+_ROWS_OF_ONE_THREAD = 1000  # times 16 x 16: OpenBLAS has threads for more than 2^18 products
 
 
 def rows_from_matrices(Ts: np.ndarray) -> np.ndarray:
@@ -23,11 +24,25 @@ def rows_from_matrices(Ts: np.ndarray) -> np.ndarray:
     is the most precise (Shepperd, "Quaternion from rotation matrix", 1978).
     """
     flat = np.ascontiguousarray(Ts, dtype=np.float64).reshape(-1, 16)
-    rows, xyzw = np.empty((len(flat), 7)), (flat @ _SQUARES + _IDENTITY).reshape(-1, 4, 4)
+    rows, xyzw = np.empty((len(flat), 7)), (product(flat, _SQUARES) + _IDENTITY).reshape(-1, 4, 4)
     xyzw = xyzw[np.arange(len(flat)), xyzw.reshape(-1, 16)[:, ::5].argmax(axis=1)]
     rows[:, :3] = flat[:, 3:12:4]
     rows[:, 3:] = xyzw / np.copysign(np.sqrt(np.einsum("ni,ni->n", xyzw, xyzw)), xyzw[:, 3])[:, None]
     return rows.reshape(*Ts.shape[:-2], 7)
+
+
+def product(rows: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Multiply many rows (*batch, m) by a small matrix (m, k), on this thread alone.
+
+    The threads of OpenBLAS wait for more work for some tens of milliseconds after a large product, and wait busily: on
+    cores that the solver wants. A product of few rows it does without them.
+    """
+    flat = rows.reshape(-1, rows.shape[-1])
+    out = np.empty((len(flat), matrix.shape[1]))
+    for begin in range(0, len(flat), _ROWS_OF_ONE_THREAD):
+        end = begin + _ROWS_OF_ONE_THREAD
+        np.matmul(flat[begin:end], matrix, out=out[begin:end])
+    return out.reshape(*rows.shape[:-1], matrix.shape[1])
 
 
 def _squares() -> np.ndarray:
@@ -61,10 +76,10 @@ def matrices_from_rows(rows: np.ndarray) -> np.ndarray:
 def move_rows(T_a_b: np.ndarray, rows_b: np.ndarray) -> np.ndarray:
     """Express pose rows (*batch, 7) given in frame b in frame a; a quaternion keeps its length, a zero one stays so."""
     x, y, z, w = rows_from_matrices(T_a_b)[3:]
-    product = np.array([[w, -z, y, x], [z, w, -x, y], [-y, x, w, z], [-x, -y, -z, w]])  # q -> T_a_b's quaternion * q
+    left = np.array([[w, -z, y, x], [z, w, -x, y], [-y, x, w, z], [-x, -y, -z, w]])  # q -> T_a_b's quaternion * q
     with np.errstate(invalid="ignore"):  # rows with infinities become NaN, as they should
-        xyz = rows_b[..., :3] @ T_a_b[:3, :3].T + T_a_b[:3, 3]
-        return np.concatenate((xyz, rows_b[..., 3:] @ product.T), axis=-1)
+        xyz = product(rows_b[..., :3], T_a_b[:3, :3].T) + T_a_b[:3, 3]
+        return np.concatenate((xyz, product(rows_b[..., 3:], left.T)), axis=-1)
 
 
 def inverse(T: np.ndarray) -> np.ndarray:

@@ -3,8 +3,9 @@
 The thin shell: what is decided is decided in modules that know no rclpy.
 
 Threads: the executor's one thread takes every message but joint_states and their like, which `_poses` takes and answers on
-its own; `_reader` reads descriptions and compiles kernels; the threads of `_server` answer requests, so that a large one neither
-delays joint_states nor the small one behind it. They hand back through a guard condition, which wakes the executor.
+its own; `_reader` reads descriptions and compiles kernels; `_server` takes requests on one thread and solves them on two more, so
+that a large one neither delays joint_states nor the small one behind it. They hand back through guard conditions, which wake
+the executors.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType, JumpThreshold
 from rclpy.duration import Duration
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.guard_condition import GuardCondition
 from rclpy.lifecycle import LifecycleNodeMixin, LifecycleState, TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
+from rclpy.service import Service
 from rclpy.subscription import Subscription
 from rclpy.task import Future
 from rclpy.waitable import Waitable
@@ -41,13 +44,12 @@ from std_srvs.srv import Trigger
 
 from .description import Description, DescriptionReader, Outcome, make_ready
 from .diagnostics import Facts, Level, abridged, diagnose
-from .joint_states import JointSnapshot
 from .messages import descriptor, diagnostic_array, model_message
 from .msg import Model
 from .node_log import Announcer, NodeLog
 from .parameters import PARAMETERS, find_problems, request_settings, value_problems
 from .pose_topics import LATCHED, PoseTopics
-from .requests import Settings
+from .request_lane import RequestGroup
 from .served_model import ServedModel, warm_up
 from .serving import KinematicsServer
 
@@ -90,7 +92,12 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         self._reader = DescriptionReader(self._trigger)
         self._at_end.callback(self._reader.close)
         self._server = KinematicsServer(
-            self, self._values, view=self._view, settings=self._settings, wake=self._trigger
+            self,
+            self._values,
+            view=self._poses.view,
+            settings=lambda: request_settings(self._value),
+            wake=self._trigger,
+            complain=self._log.complain,
         )
         self._at_end.callback(self._server.close)
         self._warmer = ThreadPoolExecutor(1, "pk_warm_up")
@@ -109,6 +116,16 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         """Those that the node's executor takes: all but those of the lane."""
         taken = self._poses.lane.subscriptions if self._poses is not None else ()
         return (subscription for subscription in super().subscriptions if subscription not in taken)
+
+    @property
+    def services(self) -> Iterator[Service]:
+        """Those that the node's executor takes: all but those of the server's lane."""
+        return (service for service in super().services if not isinstance(service.callback_group, RequestGroup))
+
+    @property
+    def guards(self) -> Iterator[GuardCondition]:
+        """Those that the node's executor looks at, as above."""
+        return (guard for guard in super().guards if not isinstance(guard.callback_group, RequestGroup))
 
     @property
     def waitables(self) -> Iterator[Waitable]:
@@ -288,12 +305,6 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         self._facts.notes = find_problems(self._values, self._model)
 
     # --- services -----------------------------------------------------------------------------------------------------
-
-    def _view(self) -> tuple[ServedModel, JointSnapshot]:
-        return self._model, self._poses.snapshot()
-
-    def _settings(self) -> Settings:
-        return request_settings(self._value)
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Forget the joints, the counts and the refused description; the robot stays."""

@@ -131,10 +131,10 @@ class PoseTopics:
                 self._node.destroy_publisher(publisher)
             self._publishers = {}
 
-    def snapshot(self) -> JointSnapshot:
-        """Copy what is known of the joints of the model that is served."""
+    def view(self) -> tuple[ServedModel, JointSnapshot]:
+        """Give the model that is served, and a copy of what is known of its joints."""
         with self._lock:
-            return self._tracker.snapshot(time.monotonic())
+            return self._tracker.model, self._tracker.snapshot(time.monotonic())
 
     def tell(self, facts: Facts) -> None:
         """Write down what is known of the joints."""

@@ -16,7 +16,6 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from rclpy.service import Service
 from rclpy.task import Future
 
 from .action import SolveIKBatch
@@ -27,6 +26,7 @@ from .frames import Frames
 from .ik_job import IKJob
 from .joint_states import JointSnapshot
 from .moveit import PositionFKJob, PositionIKJob
+from .request_lane import RequestLane
 from .requests import ErrorCode, Settings
 from .served_model import ServedModel
 from .srv import ComputeFK, SolveIK
@@ -48,7 +48,7 @@ _QUEUED_REQUESTS_OF_THE_LARGEST = 10  # may wait at once: bounds memory
 
 
 class KinematicsServer:
-    """Answers requests on threads of its own; the executor is free meanwhile."""
+    """Answers requests on threads of its own; the node's executor is free meanwhile."""
 
     def __init__(
         self,
@@ -58,6 +58,7 @@ class KinematicsServer:
         view: Callable[[], tuple[ServedModel, JointSnapshot]],
         settings: Callable[[], Settings],
         wake: Callable[[], None],
+        complain: Callable[[str], None],
     ) -> None:
         """Start the threads; services are offered by `offer`.
 
@@ -65,19 +66,19 @@ class KinematicsServer:
             values: of the parameters that are taken at the start.
             view: gives the model served now, and the joints as they stand.
             settings: gives the parameters as they are.
-            wake: makes the executor look at coroutines that wait; called on any thread.
+            wake: makes the node's executor look at coroutines that wait, those of goals; called on any thread.
+            complain: is told what requests raise.
         """
         self._node, self._view, self._settings, self._wake = node, view, settings, wake
         self._frames = self._listen_to_tf() if values["listen_to_tf"] else None
         max_rows = _QUEUED_REQUESTS_OF_THE_LARGEST * values["requests.max_targets"]
         self._queue = WorkQueue(values["requests.max_waiting"], max_rows, time.monotonic)
-        self._group = ReentrantCallbackGroup()
         # the default keeps 10: of more requests, or answers, that come while the executor is busy the rest would be lost
         self._qos = QoSProfile(depth=values["requests.max_waiting"])
+        self._lane = RequestLane(node, self._qos, complain)
         self._identity = secrets.randbits(64)
         self._goals: dict[bytes, IKJob] = {}
         self._moveit = {name: values[f"moveit.{name}_service"] for name in ("ik", "fk")}
-        self._services: list[Service] = []
         self._action: ActionServer | None = None
         self.reset()
 
@@ -94,20 +95,20 @@ class KinematicsServer:
 
     def offer(self) -> None:
         """Advertise the services and the action, unless they are."""
-        if self._services:
+        if self._action is not None:
             return
-        self._offer(SolveIK, "~/solve_ik", self._on_solve_ik)
-        self._offer(ComputeFK, "~/compute_fk", self._on_compute_fk)
+        self._lane.offer(SolveIK, "~/solve_ik", self._on_solve_ik)
+        self._lane.offer(ComputeFK, "~/compute_fk", self._on_compute_fk)
         if GetPositionIK is not None and self._moveit["ik"]:
-            self._offer(GetPositionIK, self._moveit["ik"], self._on_position_ik)
+            self._lane.offer(GetPositionIK, self._moveit["ik"], self._on_position_ik)
         if GetPositionIK is not None and self._moveit["fk"]:
-            self._offer(GetPositionFK, self._moveit["fk"], self._on_position_fk)
+            self._lane.offer(GetPositionFK, self._moveit["fk"], self._on_position_fk)
         self._action = ActionServer(
             self._node,
             SolveIKBatch,
             "~/solve_ik_batch",
             self._on_goal,
-            callback_group=self._group,
+            callback_group=ReentrantCallbackGroup(),
             cancel_callback=self._on_cancel,
             goal_service_qos_profile=self._qos,
             result_service_qos_profile=self._qos,
@@ -117,9 +118,7 @@ class KinematicsServer:
 
     def withdraw(self) -> None:
         """Advertise them no longer."""
-        for service in self._services:
-            self._node.destroy_service(service)
-        self._services = []
+        self._lane.withdraw()
         if self._action is not None:
             self._action.destroy()
             self._action = None
@@ -128,12 +127,7 @@ class KinematicsServer:
         """Answer nothing more; what is being solved is not waited for."""
         self._queue.close()
         self.withdraw()
-
-    def _offer(self, service_type: type, name: str, callback: Callable[..., Any]) -> None:
-        service = self._node.create_service(
-            service_type, name, callback, qos_profile=self._qos, callback_group=self._group
-        )
-        self._services.append(service)
+        self._lane.close()
 
     def _listen_to_tf(self) -> Frames | None:
         if TFMessage is None:
@@ -148,14 +142,14 @@ class KinematicsServer:
     async def _on_solve_ik(self, request: SolveIK.Request, response: SolveIK.Response) -> SolveIK.Response:
         arrived = time.monotonic()
         job = self._ik_job(request, arrived)
-        await self._finish(job, arrived)
+        await self._finish(job, arrived, self._lane.wake)
         response.server = self._identity
         return fill_ik_response(response, job.answer)
 
     async def _on_compute_fk(self, request: ComputeFK.Request, response: ComputeFK.Response) -> ComputeFK.Response:
         arrived = time.monotonic()
         job = FKJob(*self._view(), request, self._settings(), frames=self._frames)
-        await self._finish(job, arrived)
+        await self._finish(job, arrived, self._lane.wake)
         response.server = self._identity
         return fill_fk_response(response, job.answer)
 
@@ -167,13 +161,13 @@ class KinematicsServer:
                 "a request is to avoid collisions, which are not looked for (parameter moveit.avoid_collisions)",
                 once=True,
             )
-        await self._finish(job, arrived)
+        await self._finish(job, arrived, self._lane.wake)
         return job.fill(response, self._node.get_clock().now().to_msg())
 
     async def _on_position_fk(self, request: Any, response: Any) -> Any:
         arrived = time.monotonic()
         job = PositionFKJob(*self._view(), request, self._settings(), frames=self._frames)
-        await self._finish(job, arrived)
+        await self._finish(job, arrived, self._lane.wake)
         return job.fill(response, self._node.get_clock().now().to_msg(), PoseStamped)
 
     async def _on_goal(self, goal: ServerGoalHandle) -> SolveIKBatch.Result:
@@ -182,7 +176,7 @@ class KinematicsServer:
         if goal.is_cancel_requested:  # before it began
             job.cancel()
         try:
-            await self._finish(job, arrived, lambda: goal.publish_feedback(_feedback(job)))
+            await self._finish(job, arrived, self._wake, lambda: goal.publish_feedback(_feedback(job)))
         finally:
             del self._goals[key]
         _end_goal(goal, job.answer.error_code)
@@ -196,10 +190,16 @@ class KinematicsServer:
     def _ik_job(self, request: Any, arrived: float) -> IKJob:
         return IKJob(*self._view(), request, self._settings(), arrived, frames=self._frames)
 
-    async def _finish(self, job: IKJob | FKJob, arrived: float, report: Callable[[], None] = lambda: None) -> None:
+    async def _finish(
+        self,
+        job: IKJob | FKJob,
+        arrived: float,
+        wake: Callable[[], None],
+        report: Callable[[], None] = lambda: None,
+    ) -> None:
         """Have a job worked at until it has an answer; `report` is called now and then meanwhile."""
         if job.answer is None:
-            progress = _Progress(self._wake)
+            progress = _Progress(wake)
             try:
                 self._queue.submit(job, progress.tell)
             except QueueFull as error:

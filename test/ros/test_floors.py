@@ -15,6 +15,7 @@ KNOW_RCLPY = {
     "moving_joints.py",
     "node.py",
     "pose_topics.py",
+    "request_lane.py",
     "running.py",
     "serving.py",
 }
