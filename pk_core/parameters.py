@@ -142,7 +142,7 @@ def _follow(
     chain: list[tuple[Joint, int]], reference: float, parameters: Parameters, like: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Give (multiplier, offset) of a node's value, its chain of mimics resolved: value = multiplier * q[column] + offset."""
-    multiplier, offset = like.new_ones(()), like.new_tensor(-reference)
+    multiplier, offset = like.new_ones(()), torch.tensor(-reference, dtype=like.dtype, device=like.device)
     for joint, k in chain:
         if joint.name in parameters.offsets:
             offset = offset + multiplier * parameters.offsets[joint.name]
@@ -165,7 +165,7 @@ def _with_columns(row: Tensor, start: int, values: Tensor) -> Tensor:
 
 def _matrix(pose: Pose, like: Tensor) -> Tensor:
     rows = [[*row, x] for row, x in zip(pose.rotation, pose.xyz)]
-    return like.new_tensor([*rows, [0.0, 0.0, 0.0, 1.0]])
+    return torch.tensor([*rows, [0.0, 0.0, 0.0, 1.0]], dtype=like.dtype, device=like.device)
 
 
 def _require_one_axis(joint: Joint, kind: str) -> None:

@@ -135,9 +135,10 @@ def stack_matrix(entries: tuple[Tensor, ...]) -> Tensor:
 def matrix_product(a: Tensor, b: Tensor) -> Tensor:
     """Multiply matrices `(*batch, n, k)` and `(*batch, k, m)` in their full precision, whatever torch is set to.
 
-    Under autocast, and on CUDA with TF32 allowed, `@` would round poses to ten bits: there, outer products are summed.
+    Under autocast, and on CUDA with TF32 allowed, `@` would round poses to ten bits: there, outer products are summed. So
+    they are while compiling: they fuse with what comes before and after, and torch can't trace forward mode of `@` in vmap.
     """
-    if a.device.type == "cpu" and not torch.is_autocast_enabled("cpu"):
+    if a.device.type == "cpu" and not torch.is_autocast_enabled("cpu") and not torch.compiler.is_compiling():
         return a @ b
     products = [a[..., :, k, None] * b[..., None, k, :] for k in range(a.shape[-1])]
     return sum(products[1:], products[0])

@@ -144,11 +144,15 @@ def _scalar_motions(q: Tensor, tree: TreeTensors) -> dict[int, Tensor]:
         return {}
     c = tree.constants[..., nodes, :]
     value = c[..., MULTIPLIER] * q[..., [tree.layout[i][Q_COLUMN] for i in nodes]] + c[..., OFFSET]
-    angle, axis = (c[..., TURN] * value)[..., None, None], c[..., AXIS : AXIS + 3]
-    K = _skew(axis)
-    identity = torch.eye(3, dtype=c.dtype, device=c.device)
-    R = identity + torch.sin(angle) * K + (1 - torch.cos(angle)) * matrix_product(K, K)
-    p = (c[..., SLIDE] * value).unsqueeze(-1) * axis
+    angle, slide, (x, y, z) = c[..., TURN] * value, c[..., SLIDE] * value, c[..., AXIS : AXIS + 3].unbind(-1)
+    s, v = torch.sin(angle), 1 - torch.cos(angle)
+    rows = (  # of 1 + s [a]x + v [a]x [a]x, one entry at a time: torch can't trace broadcast matrices in every transform
+        (1 - v * (y * y + z * z), v * x * y - s * z, v * x * z + s * y),
+        (v * x * y + s * z, 1 - v * (x * x + z * z), v * y * z - s * x),
+        (v * x * z - s * y, v * y * z + s * x, 1 - v * (x * x + y * y)),
+    )
+    R = torch.stack([torch.stack(row, -1) for row in rows], -2)
+    p = torch.stack([slide * x, slide * y, slide * z], -1)
     return dict(zip(nodes, _homogeneous(R, p).unbind(-3)))
 
 
@@ -196,13 +200,7 @@ def _apply(R: Tensor, x: Tensor) -> Tensor:
     return matrix_product(R, x.unsqueeze(-1)).squeeze(-1)
 
 
-def _skew(a: Tensor) -> Tensor:
-    x, y, z = a.unbind(-1)
-    zero = torch.zeros_like(x)
-    return torch.stack([zero, -z, y, z, zero, -x, -y, x, zero], -1).unflatten(-1, (3, 3))
-
-
 def _homogeneous(R: Tensor, p: Tensor) -> Tensor:
-    top = torch.cat([R, p.unsqueeze(-1)], -1)
-    bottom = top.new_tensor([0.0, 0.0, 0.0, 1.0]).expand(*top.shape[:-2], 1, 4)
-    return torch.cat([top, bottom], -2)
+    bottom = torch.tensor([0.0, 0.0, 0.0, 1.0], dtype=R.dtype, device=R.device)
+    rows = torch.stack([*R.unbind(-1), p], -1).unbind(-2)
+    return torch.stack([*rows, bottom.expand(rows[0].shape)], -2)

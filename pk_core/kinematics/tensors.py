@@ -51,7 +51,18 @@ class TreeTensors:
         new_index = {node: i for i, node in enumerate(nodes)} | {-1: -1}
         layout = [[new_index[parent], *rest] for parent, *rest in (self.layout[node] for node in nodes)]
         frame_nodes = [new_index[node] for node in ends]
-        tree = replace(
+        with torch.inference_mode(False):  # what is made there can't take part in a backward pass
+            constants = self.constants[..., nodes, :]
+        tree = self._source(nodes, layout, frame_names, frame_nodes)
+        return TreeTensors(tree, constants, self.parametrised, layout, frame_nodes)
+
+    def _source(
+        self, nodes: list[int], layout: list[list[int]], frame_names: tuple[str, ...], frame_nodes: list[int]
+    ) -> Tree:
+        """Give the arrays of the pruned tree, for kernels."""
+        if torch.compiler.is_compiling():
+            return self.tree  # no kernel runs there, and torch.compile takes arrays of numpy for tensors
+        return replace(
             self.tree,
             layout=np.array(layout, dtype=np.int64),
             constants=self.tree.constants[nodes],
@@ -59,9 +70,6 @@ class TreeTensors:
             frame_names=frame_names,
             frame_nodes=np.array(frame_nodes, dtype=np.int64),
         )
-        with torch.inference_mode(False):  # what is made there can't take part in a backward pass
-            constants = self.constants[..., nodes, :]
-        return TreeTensors(tree, constants, self.parametrised, layout, frame_nodes)
 
     def _ancestors(self, ends: list[int]) -> list[int]:
         """List the nodes on the ways from the root to these, parents first."""
