@@ -53,7 +53,9 @@ class Motions:
                     torch.tensor(indices, dtype=torch.long, device=tree.constants.device)
                     for indices in (nodes, columns, last)
                 ),
-                torch.tensor(own, dtype=tree.constants.dtype, device=tree.constants.device).reshape(len(own), 2, 3).movedim(1, 0),
+                torch.tensor(own, dtype=tree.constants.dtype, device=tree.constants.device)
+                .reshape(len(own), 2, 3)
+                .movedim(1, 0),
             )
 
     def local(self) -> tuple[Tensor, Tensor]:

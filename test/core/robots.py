@@ -79,3 +79,14 @@ def all_joint_types() -> Robot:
         joint("weld", "fixed", "i", "j"),
         frames=(Frame("tool", "j", Pose.from_xyz_rpy((0.1, 0.0, 0.0), (0.0, 1.0, 0.0))),),
     )
+
+
+def every_kind_of_node() -> Robot:
+    """A short chain with every kind of node of the flat tree: quick to differentiate, trace and compile."""
+    return robot(
+        joint("float", "floating", "world", "a"),
+        joint("screw", "screw", "a", "b", (0.6, 0.0, 0.8), pitch=0.05),
+        joint("ball", "ball", "b", "c"),
+        joint("follower", "prismatic", "c", "d", (0.0, 0.6, 0.8), mimic=Mimic("screw", -0.5, 0.2)),
+        joint("weld", "fixed", "d", "tool"),
+    )

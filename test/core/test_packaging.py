@@ -49,7 +49,9 @@ def test_the_embedded_robots_are_installed(installed: Path) -> None:
 def test_extras_that_messages_speak_of_exist(installed: Path) -> None:
     [metadata] = installed.glob("pk-*.dist-info/METADATA")
     extras = set(re.findall(r"^Provides-Extra: (.+)$", metadata.read_text(), re.MULTILINE))
-    spoken_of = {name for file in (ROOT / "pk_core").rglob("*.py") for name in re.findall(r"pk\[(\w+)\]", file.read_text())}
+    spoken_of = {
+        name for file in (ROOT / "pk_core").rglob("*.py") for name in re.findall(r"pk\[(\w+)\]", file.read_text())
+    }
     assert spoken_of == extras
 
 
