@@ -122,7 +122,10 @@ class ChainVelocities:
             return q.new_zeros(3)
         locations = torch.as_tensor(locations, dtype=self.dtype, device=self.device)
         if locations.shape[-1:] != (3,) or locations.shape[:-1] not in (torch.Size(), torch.Size([1]), q.shape[:-1]):
-            raise ShapeError(f"locations has shape {tuple(locations.shape)}; it must be (3,) or {(*q.shape[:-1], 3)}")
+            raise ShapeError(
+                f"locations has shape {tuple(locations.shape)}, th {tuple(q.shape)}: give (3,) or {(*q.shape[:-1], 3)}; "
+                "for points of more rows, also of robots with parameters for each row, expand th to these rows"
+            )
         return locations.squeeze(0) if locations.shape[:-1] == (1,) and q.dim() > 2 else locations
 
 

@@ -80,8 +80,15 @@ def test_locations_may_be_one_or_one_a_row():
     for k in range(6):
         torch.testing.assert_close(arm.jacobian(q[k], points[k]), J[k : k + 1], rtol=0, atol=1e-15)
     assert torch.equal(arm.jacobian(q.view(2, 3, 7), points.view(2, 3, 3)), J.view(2, 3, 6, 7))
-    with pytest.raises(ShapeError, match="locations"):
+    with pytest.raises(ShapeError, match=r"locations has shape \(4, 3\), th \(6, 7\)"):
         arm.jacobian(q, points[:4])
+    offsets = torch.linspace(0.0, 0.5, 6, dtype=torch.float64)
+    arms = arm.with_parameters(offsets={"panda_joint2": offsets})
+    with pytest.raises(ShapeError, match="parameters for each row, expand th to these rows"):
+        arms.jacobian(q[:1], points)
+    for k, J in enumerate(arms.jacobian(q[:1].expand(6, -1), points)):
+        alone = arm.with_parameters(offsets={"panda_joint2": offsets[k]})
+        torch.testing.assert_close(J, alone.jacobian(q[0], points[k])[0], rtol=0, atol=1e-14)
 
 
 def test_jacobian_tensor_and_the_pose_beside_it():
