@@ -82,8 +82,8 @@ class TreeTensors:
 
     @cached_property
     def constants_numpy(self) -> np.ndarray:
-        """The same memory as the CPU kernels take it."""
-        return self.constants.numpy(force=True)
+        """The constants as the CPU kernels take them: a copy, for torch may move a tensor's memory, as DataLoader does."""
+        return self.constants.numpy(force=True).copy()
 
     @cached_property
     def layout_tensor(self) -> torch.Tensor:
@@ -106,7 +106,7 @@ class TreeTensors:
             return self.tree
         if self.constants.dim() > 2:
             raise UnsupportedError("inverse kinematics of several arms at once is not supported: solve for each alone")
-        return replace(self.tree, constants=self.constants.detach().double().cpu().numpy())
+        return replace(self.tree, constants=self.constants.detach().double().cpu().numpy().copy())
 
     @property
     def nq(self) -> int:
