@@ -10,7 +10,7 @@ Conventions, everywhere:
     coordinates    q (*batch, nq), columns as `chain.get_joint_parameter_names()` says
 """
 
-from . import elementary_transforms, euler, quaternion, rotation, rotation_distance, se3, so3
+from . import transforms
 from .builders import (
     build_chain_from_mjcf,
     build_chain_from_sdf,
@@ -21,7 +21,6 @@ from .builders import (
 )
 from .calibration import CalibrationError, CalibrationOptions, CalibrationResult, Undetermined, calibrate
 from .chain import Chain
-from .elementary_transforms import *  # noqa: F403
 from .errors import (
     IKFailed,
     ModelError,
@@ -35,18 +34,12 @@ from .errors import (
     UnknownReference,
     UnsupportedError,
 )
-from .euler import *  # noqa: F403
 from .ik import IKOptionError, IKOptions, IKResult, IKSolution, IKStatus, PseudoInverseIK, solve_ik
 from .load import load
 from .model import Robot
 from .parsers import parse_mjcf, parse_sdf, parse_urdf
-from .quaternion import *  # noqa: F403
-from .rotation import *  # noqa: F403
-from .rotation_distance import *  # noqa: F403
-from .se3 import *  # noqa: F403
 from .serial_chain import SerialChain
-from .so3 import *  # noqa: F403
-from .transform import Transform3d
+from .transforms import *  # noqa: F403
 from .validation import validate
 from .warmup import warmup
 
@@ -71,7 +64,6 @@ __all__ = [
     "SerialChain",
     "ShapeError",
     "TensorTypeError",
-    "Transform3d",
     "Undetermined",
     "UnknownJoint",
     "UnknownLink",
@@ -91,12 +83,7 @@ __all__ = [
     "parse_urdf",
     "solve_ik",
     "validate",
+    "transforms",
     "warmup",
-    *elementary_transforms.__all__,
-    *euler.__all__,
-    *quaternion.__all__,
-    *rotation.__all__,
-    *rotation_distance.__all__,
-    *se3.__all__,
-    *so3.__all__,
+    *transforms.__all__,
 ]

@@ -18,7 +18,7 @@ from .kinematics.motions import Motions
 from .kinematics.tracing import lasts
 from .model import Robot
 from .parameters import Parameters, check_parameters, parametrised
-from .transform import Transform3d
+from .transforms.transform3d import Transform3d
 from .tree import Tree
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from .errors import ShapeError
 from .model import JointType
-from .quaternion import axis_angle_to_quaternion, quaternion_apply, quaternion_raw_multiply
+from .transforms.quaternion import axis_angle_to_quaternion, quaternion_apply, quaternion_raw_multiply
 from .tree import Tree
 
 

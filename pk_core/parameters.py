@@ -12,9 +12,9 @@ from .errors import ShapeError, TensorTypeError, UnknownJoint, UnsupportedError
 from .flatten import mimic_chain
 from .model import Joint, JointType, Robot
 from .pose import Pose
-from .rotation import matrix_product
 from .shapes import values_are_hidden
-from .transform import Transform3d
+from .transforms.rotation import matrix_product
+from .transforms.transform3d import Transform3d
 from .tree import AXIS, MULTIPLIER, NodeSource, Tree
 
 RIGID = 1e-3  # how far R^T R of a pose may be from the identity

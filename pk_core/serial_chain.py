@@ -12,7 +12,7 @@ from .chain import Chain
 from .configuration import Configuration
 from .flatten import flatten_path
 from .kinematics.differential import Reference
-from .transform import Transform3d
+from .transforms.transform3d import Transform3d
 
 
 class SerialChain(Chain):

@@ -14,7 +14,7 @@ from ..ik.targets import are_poses
 from ..model import JointType
 from ..parameters import Parameters
 from ..serial_chain import SerialChain
-from ..transform import Transform3d
+from ..transforms.transform3d import Transform3d
 from .measurements import Measurements, read_measurements
 from .options import CalibrationError, CalibrationOptions
 from .parameters import ModelParameters, make_blocks

@@ -9,7 +9,7 @@ from ..chain import Chain
 from ..model import Joint, JointType, Robot
 from ..parameters import Parameters
 from ..pose import IDENTITY, Pose
-from ..so3 import so3_exp_map
+from ..transforms.so3 import so3_exp_map
 
 
 def described(chain: Chain) -> dict[str, dict]:

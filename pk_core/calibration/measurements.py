@@ -12,9 +12,9 @@ from ..chain import Chain
 from ..configuration import Configuration
 from ..errors import ShapeError
 from ..ik.targets import are_poses, as_rows
-from ..rotation import matrix_product, matrix_to_quaternion, quaternion_to_matrix
-from ..so3 import so3_log_map
-from ..transform import Transform3d
+from ..transforms.rotation import matrix_product, matrix_to_quaternion, quaternion_to_matrix
+from ..transforms.so3 import so3_log_map
+from ..transforms.transform3d import Transform3d
 from .options import CalibrationError
 
 

@@ -15,9 +15,9 @@ from torch import Tensor
 from ..chain import Chain
 from ..kinematics import forward_kinematics
 from ..model import Joint, JointType
-from ..rotation import matrix_product
-from ..se3 import homogeneous, se3_exp_map, se3_log_map
-from ..smooth import cosine, sine_ratio
+from ..transforms.rotation import matrix_product
+from ..transforms.se3 import homogeneous, se3_exp_map, se3_log_map
+from ..transforms.smooth import cosine, sine_ratio
 
 MULTIPLIER_UNIT = 0.1
 """A plausible change of a mimic's multiplier, in parts of itself."""

@@ -11,8 +11,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from ..rotation import matrix_product
-from ..se3 import homogeneous
+from ..transforms.rotation import matrix_product
+from ..transforms.se3 import homogeneous
 from .measurements import Measurements
 from .options import CalibrationOptions
 from .parameters import ModelParameters

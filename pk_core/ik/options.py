@@ -14,7 +14,7 @@ import numpy as np
 from torch import Tensor
 
 from ..errors import PkError
-from ..transform import Transform3d
+from ..transforms.transform3d import Transform3d
 
 
 class IKStatus(IntEnum):

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..errors import ShapeError
 from ..serial_chain import SerialChain
-from ..transform import Transform3d
+from ..transforms.transform3d import Transform3d
 from .options import IKOptionError, IKOptions
 from .solver import solve_ik
 

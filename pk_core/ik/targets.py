@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from ..errors import ShapeError
-from ..rotation import quaternion_to_matrix
-from ..se3 import homogeneous
-from ..transform import Transform3d
+from ..transforms.rotation import quaternion_to_matrix
+from ..transforms.se3 import homogeneous
+from ..transforms.transform3d import Transform3d
 from .records import ORTHONORMAL
 
 

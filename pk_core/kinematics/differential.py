@@ -24,7 +24,7 @@ from torch import Tensor
 from torch.linalg import cross
 from torch.nn.functional import pad
 
-from ..rotation import matrix_product
+from ..transforms.rotation import matrix_product
 from . import forward_kinematics
 from . import jacobian as world_aligned_jacobian
 from . import twist as world_aligned_twist

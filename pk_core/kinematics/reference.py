@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..rotation import matrix_product
+from ..transforms.rotation import matrix_product
 from ..tree import AXIS, BALL, FREE, KIND, MULTIPLIER, OFFSET, PARENT, POSITION, Q_COLUMN, SCALAR, SLIDE, TURN, V_COLUMN
 from .tensors import TreeTensors
 

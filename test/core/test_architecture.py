@@ -15,8 +15,8 @@ CORE = ROOT / "pk_core"
 # from the ground up; a module may import from its own floor and from those before it
 FLOORS = (
     ("errors", "pose", "model", "validation", "subtree"),
-    ("shapes", "smooth", "quaternion", "euler", "rotation", "so3", "se3", "rotation_distance"),
-    ("transform_arguments", "transform", "elementary_transforms"),
+    ("shapes",),
+    ("transforms",),
     ("parsers",),
     ("tree", "flatten"),
     ("kinematics",),

@@ -29,9 +29,10 @@ CHANGE_THE_IMPORT = """
 import sys
 import pk_core
 
-for module in ("", ".transforms", ".transforms.math", ".transforms.rotation_conversions"):
-    sys.modules["pytorch_kinematics" + module] = pk_core
-pk_core.transforms = pk_core.rotation_conversions = pk_core
+sys.modules["pytorch_kinematics"] = pk_core
+for module in ("", ".math", ".rotation_conversions"):
+    sys.modules["pytorch_kinematics.transforms" + module] = pk_core.transforms
+pk_core.transforms.rotation_conversions = pk_core.transforms
 """
 
 

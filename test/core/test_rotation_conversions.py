@@ -16,8 +16,8 @@ from rotation_samples import (
     turned_by,
 )
 
-from pk_core import euler, quaternion, rotation, se3, so3
 from pk_core.errors import ShapeError, TensorTypeError
+from pk_core.transforms import euler, quaternion, rotation, se3, so3
 
 CONVERSIONS = {
     "axis_angle_to_matrix": (rotation.axis_angle_to_matrix, (3,), (3, 3)),

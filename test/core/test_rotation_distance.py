@@ -10,11 +10,11 @@ import torch
 from rotation_samples import DTYPES, rotation_matrices, rounding, turned_by
 from torch import Tensor
 
-from pk_core import rotation_distance as distance
 from pk_core.errors import ShapeError
-from pk_core.quaternion import random_quaternions
-from pk_core.rotation import matrix_to_quaternion, random_rotations
-from pk_core.se3 import se3_exp_map
+from pk_core.transforms import distance
+from pk_core.transforms.quaternion import random_quaternions
+from pk_core.transforms.rotation import matrix_to_quaternion, random_rotations
+from pk_core.transforms.se3 import se3_exp_map
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
 

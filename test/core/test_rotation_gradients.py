@@ -11,7 +11,7 @@ from rotation_samples import EULER_CONVENTIONS, rotation_matrices, turned_by
 from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 
-from pk_core import elementary_transforms, euler, quaternion, rotation, rotation_distance, se3, so3, transform
+from pk_core.transforms import distance, elementary, euler, quaternion, rotation, se3, so3, transform3d
 
 # torch warns of its own use of torch.jit when forward mode and the compiler are first used
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
@@ -40,8 +40,8 @@ FROM_MATRICES: dict[str, Callable[[Tensor], Tensor]] = {
     "se3_log_map": lambda R: se3.se3_log_map(se3.homogeneous(R, R[..., 0])),
     "matrix_to_euler_angles": lambda R: euler.matrix_to_euler_angles(R, "XYZ"),
     "matrix_to_rotation_6d": rotation.matrix_to_rotation_6d,
-    "squared geodesic": lambda R: rotation_distance.so3_geodesic_distance(R, turned_by(AXIS, 1.0).to(R), squared=True),
-    "squared chord": lambda R: rotation_distance.so3_chordal_distance(R, turned_by(AXIS, 1.0).to(R), squared=True),
+    "squared geodesic": lambda R: distance.so3_geodesic_distance(R, turned_by(AXIS, 1.0).to(R), squared=True),
+    "squared chord": lambda R: distance.so3_chordal_distance(R, turned_by(AXIS, 1.0).to(R), squared=True),
     "slerp": lambda R: quaternion.quaternion_slerp(
         torch.tensor([1.0, 0.0, 0.0, 0.0], dtype=R.dtype), rotation.matrix_to_quaternion(R), 0.3
     ),
@@ -136,8 +136,8 @@ def test_reverse_forward_and_nested_modes_agree_batched_and_not(name: str, dtype
 
 
 def straight_through_a_transform(matrix: Tensor) -> Tensor:
-    moved = transform.Transform3d(matrix=matrix).translate(1.0, 2.0, 3.0).rotate_axis_angle(30.0, "Z").scale(2.0)
-    return moved.inverse().compose(transform.Transform3d(pos=[0.1, 0.2, 0.3])).transform_points(matrix[..., :3, :3])
+    moved = transform3d.Transform3d(matrix=matrix).translate(1.0, 2.0, 3.0).rotate_axis_angle(30.0, "Z").scale(2.0)
+    return moved.inverse().compose(transform3d.Transform3d(pos=[0.1, 0.2, 0.3])).transform_points(matrix[..., :3, :3])
 
 
 COMPILED: dict[str, tuple[Callable[[Tensor], Tensor], tuple[int, ...]]] = {
@@ -147,7 +147,7 @@ COMPILED: dict[str, tuple[Callable[[Tensor], Tensor], tuple[int, ...]]] = {
     "matrix_to_euler_angles": (lambda R: euler.matrix_to_euler_angles(R, "ZYX"), (3, 3)),
     "quaternion_to_matrix": (rotation.quaternion_to_matrix, (4,)),
     "Transform3d": (straight_through_a_transform, (4, 4)),
-    "RotateAxisAngle": (lambda v: elementary_transforms.RotateAxisAngle(v[:, 0], "y").get_matrix(), (3,)),
+    "RotateAxisAngle": (lambda v: elementary.RotateAxisAngle(v[:, 0], "y").get_matrix(), (3,)),
 }
 
 
@@ -167,9 +167,9 @@ def test_compiled_without_graph_breaks_values_and_gradients_are_the_same(name: s
 
 
 def test_a_compiled_function_may_return_a_transform() -> None:
-    compiled = torch.compile(lambda m: transform.Transform3d(matrix=m).translate(1.0, 2.0, 3.0), fullgraph=True)
+    compiled = torch.compile(lambda m: transform3d.Transform3d(matrix=m).translate(1.0, 2.0, 3.0), fullgraph=True)
     matrix = se3.se3_exp_map(torch.randn(3, 6))
-    expected = transform.Transform3d(matrix=matrix).translate(1.0, 2.0, 3.0).get_matrix()
+    expected = transform3d.Transform3d(matrix=matrix).translate(1.0, 2.0, 3.0).get_matrix()
     torch.testing.assert_close(compiled(matrix).get_matrix(), expected)
 
 
@@ -177,7 +177,7 @@ class Logarithm(torch.nn.Module):
     """The logarithm of poses, twice moved."""
 
     def forward(self, matrix: Tensor) -> Tensor:
-        return se3.se3_log_map(transform.Transform3d(matrix=matrix).translate(1.0, 0.0, 0.0).inverse().get_matrix())
+        return se3.se3_log_map(transform3d.Transform3d(matrix=matrix).translate(1.0, 0.0, 0.0).inverse().get_matrix())
 
 
 def test_exported_with_a_dynamic_batch_values_are_the_same() -> None:

@@ -11,8 +11,8 @@ import torch
 from rotation_samples import DTYPES, rotation_matrices, rotation_vectors, rounding, turned_by
 from torch import Tensor
 
-from pk_core import rotation, se3, so3
 from pk_core.errors import ShapeError
+from pk_core.transforms import rotation, se3, so3
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
 

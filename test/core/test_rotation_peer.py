@@ -11,11 +11,11 @@ import torch
 from rotation_samples import EULER_CONVENTIONS
 from torch import Tensor
 
-from pk_core import elementary_transforms, euler, quaternion, rotation, se3, so3, transform
+from pk_core.transforms import elementary, euler, quaternion, rotation, se3, so3, transform3d
 
 OURS = {
     name: getattr(module, name)
-    for module in (elementary_transforms, euler, quaternion, rotation, se3, so3, transform)
+    for module in (elementary, euler, quaternion, rotation, se3, so3, transform3d)
     for name in module.__all__
 }
 SAME_AT_GENERIC_POINTS = {

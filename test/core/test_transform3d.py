@@ -12,13 +12,13 @@ import torch
 from rotation_samples import DTYPES, turned_by
 from torch import Tensor
 
-from pk_core.elementary_transforms import Rotate, RotateAxisAngle, Scale, Translate
 from pk_core.errors import ShapeError
-from pk_core.euler import euler_angles_to_matrix
-from pk_core.quaternion import random_quaternions
-from pk_core.rotation import quaternion_to_matrix, random_rotations
-from pk_core.se3 import se3_exp_map
-from pk_core.transform import Transform3d
+from pk_core.transforms.elementary import Rotate, RotateAxisAngle, Scale, Translate
+from pk_core.transforms.euler import euler_angles_to_matrix
+from pk_core.transforms.quaternion import random_quaternions
+from pk_core.transforms.rotation import quaternion_to_matrix, random_rotations
+from pk_core.transforms.se3 import se3_exp_map
+from pk_core.transforms.transform3d import Transform3d
 
 BATCHES = ((1,), (5,), (2, 3), (4, 1, 3))
 

@@ -9,11 +9,11 @@ from functools import reduce
 import torch
 from torch import Tensor
 
-from .errors import ShapeError
+from ..errors import ShapeError
+from ..shapes import broadcast_batches, require_trailing
 from .euler import axis_rotation, euler_angles_to_matrix
 from .rotation import quaternion_to_matrix
 from .se3 import homogeneous
-from .shapes import broadcast_batches, require_trailing
 
 Device = torch.device | str | None
 ArrayLike = Tensor | Sequence | float

@@ -8,9 +8,9 @@ from functools import reduce
 import torch
 from torch import Tensor
 
+from ..shapes import require_trailing
 from .quaternion import quaternion_raw_multiply
 from .rotation import matrix_product, matrix_to_quaternion, stack_matrix
-from .shapes import require_trailing
 from .smooth import arctan2, components, norm
 
 __all__ = ["euler_angles_to_matrix", "matrix_to_euler_angles", "quaternion_from_euler"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..shapes import broadcast_batches, require_trailing
 from .quaternion import wxyz_to_xyzw, xyzw_to_wxyz
 from .rotation import (
     axis_and_angle_to_matrix_33,
@@ -14,7 +15,6 @@ from .rotation import (
     quaternion_to_matrix,
     rotation_6d_to_matrix,
 )
-from .shapes import broadcast_batches, require_trailing
 from .smooth import log_coefficient, normalize, sine_defect, versine_ratio
 from .so3 import so3_exp_map, so3_log_map
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .errors import ShapeError, TensorTypeError
-from .rotation import inverse_33, matrix_product, matrix_to_quaternion
-from .se3 import sample_perturbations
-from .shapes import broadcast_batches, require_trailing
-from .transform_arguments import (
+from ..errors import ShapeError, TensorTypeError
+from ..shapes import broadcast_batches, require_trailing
+from .arguments import (
     ArrayLike,
     Device,
     assemble_matrix,
@@ -18,6 +16,8 @@ from .transform_arguments import (
     translation_matrix,
     turn_matrix,
 )
+from .rotation import inverse_33, matrix_product, matrix_to_quaternion
+from .se3 import sample_perturbations
 
 __all__ = ["Transform3d"]
 

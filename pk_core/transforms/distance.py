@@ -14,9 +14,9 @@ import math
 import torch
 from torch import Tensor
 
+from ..shapes import require_trailing
 from .quaternion import half_angle_between
 from .rotation import matrix_product
-from .shapes import require_trailing
 from .smooth import norm
 from .so3 import so3_log_map
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..shapes import require_trailing
 from .quaternion import axis_angle_to_quaternion, quaternion_to_axis_angle, random_quaternions, standardize_quaternion
-from .shapes import require_trailing
 from .smooth import components, normalize
 
 __all__ = [

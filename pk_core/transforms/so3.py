@@ -7,9 +7,9 @@ import math
 import torch
 from torch import Tensor
 
+from ..shapes import require_trailing
 from .quaternion import quaternion_to_axis_angle
 from .rotation import matrix_product, matrix_to_quaternion, stack_matrix
-from .shapes import require_trailing
 from .smooth import components, norm, sine_defect, sine_ratio, versine_ratio
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .shapes import require_trailing
+from ..shapes import require_trailing
 from .smooth import arctan2, cosine, norm, normalize, rotation_vector_ratio, sine_ratio
 
 __all__ = [

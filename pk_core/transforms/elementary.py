@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from .transform import Transform3d
-from .transform_arguments import (
+from .arguments import (
     ArrayLike,
     Device,
     orientation_matrix,
@@ -13,6 +12,7 @@ from .transform_arguments import (
     translation_matrix,
     turn_matrix,
 )
+from .transform3d import Transform3d
 
 __all__ = ["Rotate", "RotateAxisAngle", "Scale", "Translate"]
 
