@@ -13,6 +13,7 @@ from .integration import integrate
 from .kinematics import TreeTensors, differential
 from .kinematics.differential import REFERENCES, Reference
 from .kinematics.motions import Motions
+from .shapes import tensor_of_numbers
 from .tree import Tree
 
 
@@ -113,14 +114,14 @@ class ChainVelocities:
 
     def _checked(self, name: str, v: Tensor) -> Tensor:
         if not isinstance(v, Tensor):
-            return torch.as_tensor(v, dtype=self.dtype, device=self.device)
+            return tensor_of_numbers(name, v, self.dtype, self.device)
         check_tensor(name, v, self.dtype, self.device)
         return v.to(self.dtype)
 
     def _locations(self, locations: Tensor | None, q: Tensor) -> Tensor:
         if locations is None:
             return q.new_zeros(3)
-        locations = torch.as_tensor(locations, dtype=self.dtype, device=self.device)
+        locations = tensor_of_numbers("locations", locations, self.dtype, self.device).to(self.device, self.dtype)
         if locations.shape[-1:] != (3,) or locations.shape[:-1] not in (torch.Size(), torch.Size([1]), q.shape[:-1]):
             raise ShapeError(
                 f"locations has shape {tuple(locations.shape)}, th {tuple(q.shape)}: give (3,) or {(*q.shape[:-1], 3)}; "

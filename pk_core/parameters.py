@@ -12,7 +12,7 @@ from .errors import ShapeError, TensorTypeError, UnknownJoint, UnsupportedError
 from .flatten import mimic_chain
 from .model import Joint, JointType, Robot
 from .pose import Pose
-from .shapes import values_are_hidden
+from .shapes import tensor_of_numbers, values_are_hidden
 from .transforms.rotation import matrix_product
 from .transforms.transform3d import Transform3d
 from .tree import AXIS, MULTIPLIER, NodeSource, Tree
@@ -193,7 +193,7 @@ def _checked(what: str, value: object, shape: tuple[int, ...], dtype: torch.dtyp
         if value.dtype != dtype or value.device.type != device.type:
             raise TensorTypeError(f"{what} is {value.dtype} on {value.device}, the chain {dtype} on {device}")
     else:
-        value = torch.as_tensor(value, dtype=dtype, device=device)
+        value = tensor_of_numbers(what, value, dtype, device)
     if value.shape[value.dim() - len(shape) :] != shape or value.dim() < len(shape):
         wanted = ", ".join(["*batch", *map(str, shape)])
         raise ShapeError(f"{what} has shape {tuple(value.shape)}; it must be ({wanted})")

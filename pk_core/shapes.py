@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,6 +14,23 @@ from .errors import ShapeError, TensorTypeError
 def values_are_hidden() -> bool:
     """Say whether a compiler or a function transform is at work, for which tensors have shapes but no numbers to check."""
     return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+
+
+def tensor_of_numbers(name: str, value: object, dtype: torch.dtype | None = None, device: object = "cpu") -> Tensor:
+    """Give a tensor as it is, and an array or lists as a tensor.
+
+    Raises:
+        TensorTypeError: they hold anything but real numbers.
+    """
+    try:
+        if isinstance(value, (list, tuple)) and any(isinstance(part, np.ndarray) for part in value):
+            value = np.stack(value)  # torch warns that it is slow at that
+        tensor = value if isinstance(value, Tensor) else torch.as_tensor(value, dtype=dtype, device=device)
+    except (TypeError, ValueError, RuntimeError):
+        raise TensorTypeError(f"{name} must be a tensor, an array or lists of numbers, got {value!r:.80}") from None
+    if tensor.is_complex():
+        raise TensorTypeError(f"{name} must be real numbers, got {tensor.dtype}")
+    return tensor
 
 
 def require_trailing(name: str, tensor: Tensor, *sizes: int) -> None:

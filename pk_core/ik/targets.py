@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ShapeError
+from ..shapes import tensor_of_numbers
 from ..transforms.rotation import quaternion_to_matrix
 from ..transforms.se3 import homogeneous
 from ..transforms.transform3d import Transform3d
@@ -20,11 +21,11 @@ def as_tensor(targets: object, name: str = "targets") -> Tensor:
         targets: Transform3d, (*batch, 4, 4), or (*batch, 7) as position and quaternion wxyz of any length but zero.
 
     Raises:
-        ShapeError: none of these.
+        ShapeError, TensorTypeError: none of these.
     """
     if isinstance(targets, Transform3d):
         targets = targets.get_matrix()
-    tensor = targets if isinstance(targets, Tensor) else torch.as_tensor(np.asarray(targets), device="cpu")
+    tensor = tensor_of_numbers(name, targets, torch.float64)
     if tensor.shape[-2:] != (4, 4) and tensor.shape[-1:] != (7,):
         raise ShapeError(
             f"{name} have shape {tuple(tensor.shape)}; they must be (*batch, 4, 4), or (*batch, 7) as x y z and a quaternion wxyz"
@@ -44,7 +45,8 @@ def as_matrices(poses: Tensor) -> tuple[Tensor, Tensor]:
     """
     if poses.shape[-1] == 7:
         ok = poses.isfinite().all(-1) & (poses[..., 3:] != 0).any(-1)
-        poses = torch.where(ok.unsqueeze(-1), poses, poses.new_tensor([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]))
+        identity = torch.tensor([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], dtype=poses.dtype, device=poses.device)
+        poses = torch.where(ok.unsqueeze(-1), poses, identity)
         return homogeneous(quaternion_to_matrix(poses[..., 3:]), poses[..., :3]), ok
     ok = poses.isfinite().flatten(-2).all(-1)
     return torch.where(ok[..., None, None], poses, torch.eye(4, dtype=poses.dtype, device=poses.device)), ok
@@ -62,7 +64,7 @@ def are_poses(T: Tensor) -> Tensor:
     """Say which of T (n, 4, 4) are poses: finite, of orthonormal rotation to within ORTHONORMAL, no reflection."""
     R = T[:, :3, :3]
     error = (R.mT @ R - torch.eye(3, dtype=T.dtype, device=T.device)).abs().amax((1, 2))
-    bottom = (T[:, 3] == T.new_tensor([0.0, 0.0, 0.0, 1.0])).all(-1)
+    bottom = (T[:, 3] == _bottom(T)).all(-1)
     return T.flatten(1).isfinite().all(-1) & (error < ORTHONORMAL) & (torch.linalg.det(R) > 0) & bottom
 
 
@@ -78,9 +80,14 @@ def in_root_frame(targets: Tensor, base: Tensor) -> Tensor:
     T, B = T.double(), B.to(T.device).double()
     R, p = B[..., :3, :3].mT, T[..., :3, 3] - B[..., :3, 3]
     moved = homogeneous(R @ T[..., :3, :3], (R @ p.unsqueeze(-1)).squeeze(-1))
-    bottom = T.new_tensor([0.0, 0.0, 0.0, 1.0])
+    bottom = _bottom(T)
     proper = T_ok & B_ok.to(T.device) & ((T[..., 3, :] == bottom) & (B[..., 3, :] == bottom)).all(-1)
     return torch.where(proper[..., None, None], moved, torch.nan)
+
+
+def _bottom(T: Tensor) -> Tensor:
+    """Give the last row of every pose, of the same dtype and device (`new_tensor` fails in transforms of torch 2.4)."""
+    return torch.tensor([0.0, 0.0, 0.0, 1.0], dtype=T.dtype, device=T.device)
 
 
 def _from_wxyz(rows: np.ndarray) -> np.ndarray:

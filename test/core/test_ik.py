@@ -20,6 +20,7 @@ from pk_core import (
     ModelError,
     SerialChain,
     ShapeError,
+    TensorTypeError,
     Transform3d,
     UnknownJoint,
     UnknownLink,
@@ -682,3 +683,14 @@ def test_statuses_say_how_a_search_ended():
     assert off_axis == IKStatus.STALLED
     beyond = slider.forward_kinematics([0.6, 1.0])["c"].get_matrix()
     assert solve_ik(slider, beyond, frame="c").status.item() == IKStatus.LIMIT_BLOCKED
+
+
+@pytest.mark.parametrize("wrong", [None, "pose", [[1.0], [2.0, 3.0]], torch.eye(4, dtype=torch.complex64)], ids=repr)
+def test_targets_that_are_no_numbers_are_refused(wrong):
+    with pytest.raises(TensorTypeError, match="targets must be"):
+        solve_ik(ARM, wrong)
+
+
+def test_a_list_of_arrays_is_a_batch():
+    poses = ARM.forward_kinematics(ARM.random(3)).get_matrix()
+    assert solve_ik(ARM, list(poses.numpy())).converged_any.all()
