@@ -56,8 +56,9 @@ INSTALL = $(QUIETLY) $(VENV)/bin/python -m pip install -q -c $(CONSTRAINTS)
 
 # Only our plugins: an installed ROS brings its own for pytest.
 PYTEST = PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(VENV)/bin/python -m pytest -q -p pytest_timeout -p _hypothesis_pytestplugin
-# Tests of pk_core share the cores; those of ROS start processes of their own and run one by one.
-PYTEST_CORE = $(PYTEST) -p xdist -n auto --dist loadfile test/core
+# Tests of pk_core share the cores, a thread each, and those who are done take from the others; tests of ROS start processes
+# of their own and run one by one.
+PYTEST_CORE = OMP_NUM_THREADS=1 $(PYTEST) -p xdist -n auto --dist worksteal test/core
 
 .PHONY: help demo test bench lint interfaces clean
 

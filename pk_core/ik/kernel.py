@@ -196,6 +196,8 @@ def _solve_row(row, objective, problem, options, seeds, seed_bits, out, w):
             break
         elif w.score[0] < before:
             status = code
+        if out.found[row] > 0 and attempt >= n_seeds + options.max_restarts // 3:
+            break  # there may be no more
     for s in range(wanted):
         out.status[row, s] = CONVERGED if s < out.found[row] else (TIMEOUT if status == TIMEOUT else NOT_FOUND)
     if out.found[row] == 0:

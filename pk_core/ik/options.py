@@ -73,7 +73,7 @@ class IKOptions:
             "posture"; far from "limits"; of high "manipulability" (det J J^T).
         posture: (nq,) [rad] and [m]; the seed, or neutral, if left out.
         max_iterations: of one attempt.
-        max_restarts: attempts after the seeds and mid-range.
+        max_restarts: attempts after the seeds and mid-range; once there is a solution, others are looked for in a third of them.
         timeout: wall-clock time of the whole call [s]; rows not done by then get TIMEOUT.
         random_seed: results are a function of the inputs and this number.
         distinct: two solutions whose joints all differ by less are one [rad] or [m].
@@ -96,7 +96,7 @@ class IKOptions:
     objective: Literal["posture", "limits", "manipulability"] | None = None
     posture: Sequence[float] | Tensor | None = None
     max_iterations: int = 40
-    max_restarts: int = 100
+    max_restarts: int = 300
     timeout: float | None = None
     random_seed: int = 0
     distinct: float = 0.05
