@@ -92,13 +92,14 @@ def test_the_policy_names_what_the_node_does_and_nothing_else(tmp_path: Path) ->
         bench.wait_until(
             lambda: named(graph.get_publisher_names_and_types_by_node(*who)) >= published, "all that may be published"
         )
-        bench.wait_until(lambda: any("solve_fk" in name for name, _ in graph.get_service_names_and_types()), "services")
+        bench.wait_until(
+            lambda: "/policy/solve_fk" in {name for name, _ in graph.get_service_names_and_types()}, "services"
+        )
         bench.spin_for(0.5)
         assert named(graph.get_publisher_names_and_types_by_node(*who)) == published
         assert named(graph.get_subscriber_names_and_types_by_node(*who)) == allowed("topics", "subscribe", "/policy")
         assert named(graph.get_service_names_and_types_by_node(*who)) == allowed("services", "reply", "/policy")
-        servers = {
-            name.partition("/_action/")[0] for name, _ in graph.get_service_names_and_types() if "_action" in name
-        }
+        services = {name for name, _ in graph.get_service_names_and_types() if name.startswith("/policy/")}
+        servers = {name.partition("/_action/")[0] for name in services if "/_action/" in name}
         assert servers == actions
         assert not graph.get_client_names_and_types_by_node(*who)
