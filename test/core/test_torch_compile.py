@@ -16,7 +16,10 @@ from pk_core.model import Mimic
 
 Function = Callable[[Tensor], Tensor]
 
-pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # Inductor imports it
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),  # Inductor imports it
+]
 POINT = torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64)
 
 

@@ -146,6 +146,7 @@ def test_a_bad_description_is_refused_and_the_old_one_stays(bench: Bench, text: 
     assert bench.call(ComputeFK, "kinematics/compute_fk", request).error_code == ComputeFK.Response.SUCCESS
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_a_thousand_swaps_under_load_mix_no_models_and_leave_nothing_behind(node: Program, bench: Bench) -> None:
     models = bench.collect(Model, "kinematics/model", LATCHED)

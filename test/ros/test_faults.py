@@ -23,6 +23,7 @@ TIP = "panda_hand"
 TARGET = [0.4, 0.0, 0.4, 1.0, 0.0, 0.0, 0.0]
 
 
+@pytest.mark.slow
 def test_the_soak_finds_nothing_that_grows() -> None:
     """Seconds of what `benchmarks/soak.py` does for half an hour by default."""
     paths = [str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]
