@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,11 +110,13 @@ def test_a_batch_tells_how_far_it_is_and_ends_with_all_rows(
 ) -> None:
     Ts = reachable(oracle, 20)
     request = SolveIKBatch.Goal(tip_link=TIP, target_array=(rows(Ts).ravel().tolist() + HARD * 4000))
+    request.timeout.sec = 100  # the default is short of what hard targets take on a slow machine
     goal = Goal(panda_bench, action, request)
     status, result = goal.result()
     assert status == GoalStatus.STATUS_SUCCEEDED
     assert result.error_code == SolveIKBatch.Result.NO_IK_SOLUTION
-    assert list(result.status) == [0] * 20 + [1] * 4000
+    assert Counter(result.status[:20]) == {0: 20}
+    assert Counter(result.status[20:]) == {1: 4000}
     assert "4000 of 4020 targets did not converge" in result.message
     check(oracle, np.array(result.positions)[: 20 * 7], Ts)
     done = [feedback.done for feedback in goal.feedback]
