@@ -17,6 +17,7 @@ from ..chain import Chain
 from ..errors import ShapeError, UnsupportedError
 from ..kinematics import TreeTensors, fused
 from ..kinematics.threads import run_slices
+from ..kinematics.tracing import is_recorded
 from ..serial_chain import SerialChain
 from .arguments import Setup, call_record, pose_problem, prepare, seed_rows, seed_tensor, unit_weights, weight_axes
 from .implicit import solutions_in_graph
@@ -74,7 +75,7 @@ def solve_ik(
     axes, seeds = weight_axes(options, base), seed_tensor(seeds, chain, batch)
     if base is not None:
         poses = [in_root_frame(T, base) for T in poses]
-    if not kinematics._recorded(*poses, tree.constants):
+    if not is_recorded(*poses, tree.constants):
         return _search(chain, options, num_solutions, tree, poses, seeds, axes)
     if options.unlocked_joints:
         raise UnsupportedError("solutions with unlocked joints carry no gradients: detach the targets and parameters")

@@ -21,24 +21,18 @@ def forward_kinematics(q: Tensor, tree: TreeTensors, *, plain: bool = False) -> 
     """
     if tree.constants.dim() > 2:
         q, tree = _for_each_arm(q, tree)
-    kernels = None if plain else kernels_for(q)
-    if kernels is None:
+    if plain or kernels_for(q) is None:
         return reference.forward_kinematics(q, tree)
-    if _recorded(q, tree.constants):
-        return functions.ForwardKinematics.apply(q, tree.constants, tree)
-    return kernels.forward_kinematics(q, tree)
+    return functions.ForwardKinematics.apply(q, tree.constants, tree)
 
 
 def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
     """Give the Jacobian [v; w] (*batch, 6, nv) at a point of the tree's last frame, in the axes of the root frame."""
     if tree.constants.dim() > 2:
         q, tree = _for_each_arm(q, tree)
-    kernels = kernels_for(q)
-    if kernels is None:
+    if kernels_for(q) is None:
         return reference.jacobian(q, locations, tree)
-    if _recorded(q, tree.constants, locations):
-        return functions.Jacobian.apply(q, tree.constants, locations, tree)
-    return kernels.jacobian(q, locations, tree)
+    return functions.Jacobian.apply(q, tree.constants, locations, tree)
 
 
 def twist(q: Tensor, dq: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
@@ -47,12 +41,9 @@ def twist(q: Tensor, dq: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor
         q, tree = _for_each_arm(q, tree)
     if dq.shape[:-1] != q.shape[:-1]:
         dq = dq.expand(*q.shape[:-1], dq.shape[-1])
-    kernels = kernels_for(q)
-    if kernels is None:
+    if kernels_for(q) is None:
         return reference.twist(q, dq, locations, tree)
-    if _recorded(q, tree.constants, locations, dq):
-        return functions.Twist.apply(q, tree.constants, locations, dq, tree)
-    return kernels.twist(q, dq, locations, tree)
+    return functions.Twist.apply(q, tree.constants, locations, dq, tree)
 
 
 def _for_each_arm(q: Tensor, tree: TreeTensors) -> tuple[Tensor, TreeTensors]:
@@ -66,12 +57,3 @@ def _for_each_arm(q: Tensor, tree: TreeTensors) -> tuple[Tensor, TreeTensors]:
             f"{tuple(c.shape[:-2])}, do not broadcast"
         ) from None
     return q.expand(*batch, q.shape[-1]), tree.with_constants(c.expand(*batch, *c.shape[-2:]))
-
-
-def _recorded(*tensors: Tensor) -> bool:
-    """Say whether torch must see the call: a gradient is asked for, or a transform (vmap, jvp...) is at work."""
-    return (
-        (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
-        or torch._C._are_functorch_transforms_active()
-        or torch.autograd.forward_ad._current_level >= 0
-    )

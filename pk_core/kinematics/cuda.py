@@ -18,7 +18,8 @@ from torch import Tensor
 from .forward import forward_block
 from .jacobians import jacobian_block
 from .parameter_sweep import jacobian_sweep_block, parameter_block
-from .reverse import backward_block
+from .pose_rows import read_one
+from .reverse import add_wrench, sweep_back
 from .tensors import TreeTensors
 
 THREADS = 64  # of a block
@@ -138,7 +139,14 @@ def _kernels(capacity: int, dtype: str) -> dict[str, Any]:
         motion, local = cuda.local.array((3, 1), real), cuda.local.array((12, 1), real)
         row = cuda.grid(1)
         if row < q.shape[0]:
-            backward_block(q, row, 1, constants, layout, frame_nodes, grad_out, grad_q, pose, wrench, motion, local)
+            forward_block(q, row, constants, layout, pose, motion, local)
+            for node in range(layout.shape[0]):
+                for k in range(6):
+                    wrench[node, k, 0] = 0
+            for frame in range(frame_nodes.shape[0]):
+                read_one(grad_out[frame, row], local, 0)
+                add_wrench(pose[frame_nodes[frame]], local, wrench[frame_nodes[frame]])
+            sweep_back(q, row, 1, constants, layout, grad_q, pose, wrench, motion[0])
 
     @cuda.jit
     def parameters(q, constants, layout, frame_nodes, grad_out, grad_q, grad_constants):

@@ -10,19 +10,38 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._functorch.utils import unwrap_dead_wrappers
 
 from . import reference
 from .batched_gradients import pull_back
-from .paths import kernels_on
+from .paths import kernels_of
 from .tensors import TreeTensors
+from .tracing import is_recorded
 
 
-class ForwardKinematics(torch.autograd.Function):
+class Fused(torch.autograd.Function):
+    """A kernel as a function of torch's graph."""
+
+    @classmethod
+    def apply(cls, *inputs: Any) -> Any:
+        """Call the kernel, through torch where it has to know of the call.
+
+        Without a transform this is `torch.autograd.Function.apply` less its binding of arguments by name, which takes
+        several times as long as a kernel for one configuration.
+        """
+        if not is_recorded(*inputs):
+            return cls.forward(*inputs)
+        if torch._C._are_functorch_transforms_active():
+            return super().apply(*inputs)
+        return super(torch.autograd.Function, cls).apply(*unwrap_dead_wrappers(inputs))
+
+
+class ForwardKinematics(Fused):
     """`forward_kinematics` with its analytic backward, forward mode and a batching rule."""
 
     @staticmethod
     def forward(q: Tensor, constants: Tensor, tree: TreeTensors) -> Tensor:
-        return kernels_on(q.device).forward_kinematics(q, _with(tree, constants))
+        return kernels_of(q).forward_kinematics(q, _with(tree, constants))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, TreeTensors], output: Tensor) -> None:
@@ -53,7 +72,7 @@ class ForwardKinematics(torch.autograd.Function):
         return ForwardKinematics.apply(q, constants, tree), 1
 
 
-class _Defined(torch.autograd.Function):
+class _Defined(Fused):
     """A kernel whose derivatives are those of its definition, `ctx.definition(*tensors)`."""
 
     @staticmethod
@@ -77,7 +96,7 @@ class ReverseSweep(_Defined):
 
     @staticmethod
     def forward(q: Tensor, constants: Tensor, grad: Tensor, tree: TreeTensors) -> Tensor:
-        return kernels_on(q.device).reverse_sweep(q, grad, _with(tree, constants))
+        return kernels_of(q).reverse_sweep(q, grad, _with(tree, constants))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor, TreeTensors], output: Tensor) -> None:
@@ -96,7 +115,7 @@ class ParameterSweep(_Defined):
 
     @staticmethod
     def forward(q: Tensor, constants: Tensor, grad: Tensor, tree: TreeTensors) -> tuple[Tensor, Tensor]:
-        return kernels_on(q.device).parameter_sweep(q, grad, _with(tree, constants))
+        return kernels_of(q).parameter_sweep(q, grad, _with(tree, constants))
 
     @staticmethod
     def setup_context(
@@ -113,12 +132,12 @@ class ParameterSweep(_Defined):
         return (grad_q, _sum_batch(grad_c, inner)), (0, 0)
 
 
-class Jacobian(torch.autograd.Function):
+class Jacobian(Fused):
     """`jacobian` with its analytic backward, forward mode and a batching rule."""
 
     @staticmethod
     def forward(q: Tensor, constants: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
-        return kernels_on(q.device).jacobian(q, locations, _with(tree, constants))
+        return kernels_of(q).jacobian(q, locations, _with(tree, constants))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor, TreeTensors], output: Tensor) -> None:
@@ -139,12 +158,12 @@ class Jacobian(torch.autograd.Function):
         return Jacobian.apply(q, constants, _lined_up(locations, in_dims[2], q), tree), 0
 
 
-class Twist(torch.autograd.Function):
+class Twist(Fused):
     """`twist`, the Jacobian times dq, whose backward is made of the Jacobian and its sweep."""
 
     @staticmethod
     def forward(q: Tensor, constants: Tensor, locations: Tensor, dq: Tensor, tree: TreeTensors) -> Tensor:
-        return kernels_on(q.device).twist(q, dq, locations, _with(tree, constants))
+        return kernels_of(q).twist(q, dq, locations, _with(tree, constants))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: Tensor) -> None:
@@ -180,7 +199,7 @@ class JacobianSweep(_Defined):
 
     @staticmethod
     def forward(q: Tensor, constants: Tensor, locations: Tensor, grad: Tensor, tree: TreeTensors) -> tuple:
-        return kernels_on(q.device).jacobian_sweep(q, locations, grad, _with(tree, constants))
+        return kernels_of(q).jacobian_sweep(q, locations, grad, _with(tree, constants))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: tuple[Tensor, Tensor, Tensor]) -> None:

@@ -34,19 +34,19 @@ def forward_kinematics(q: Tensor, tree: TreeTensors) -> Tensor:
 def reverse_sweep(q: Tensor, grad: Tensor, tree: TreeTensors) -> Tensor:
     """Run the backward kernel; constants are shared."""
     rows = _rows(q)
-    n, grad_q = len(rows), np.zeros_like(rows)
+    n, grad_q = len(rows), np.zeros(rows.shape, rows.dtype)
     arguments = (rows, _constants(tree), tree.tree.layout, tree.tree.frame_nodes, _frame_rows(grad, q, tree), grad_q)
     run_slices(backward_slice, n, n * len(tree.layout) * 30, LANES, *arguments)
-    return torch.from_numpy(grad_q).view(q.shape)
+    return torch.from_numpy(grad_q.reshape(q.shape))
 
 
 def parameter_sweep(q: Tensor, grad: Tensor, tree: TreeTensors) -> tuple[Tensor, Tensor]:
     """Run the backward kernel that reaches the constants: (dL/dq, dL/dconstants)."""
     rows = _rows(q)
-    n, grad_q, grad_c = len(rows), np.zeros_like(rows), _gradient_rows(rows, tree)
+    n, grad_q, grad_c = len(rows), np.zeros(rows.shape, rows.dtype), _gradient_rows(rows, tree)
     arguments = (rows, _constants(tree), tree.tree.layout, tree.tree.frame_nodes, _frame_rows(grad, q, tree))
     run_slices(parameter_slice, n, n * len(tree.layout) * 150, LANES, *arguments, grad_q, grad_c)
-    return torch.from_numpy(grad_q).view(q.shape), _of_constants(grad_c, tree)
+    return torch.from_numpy(grad_q.reshape(q.shape)), _of_constants(grad_c, tree)
 
 
 def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
@@ -55,7 +55,7 @@ def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
     n, out = len(rows), np.zeros((len(rows), 6, tree.nv), rows.dtype)
     arguments = (rows, _constants(tree), tree.tree.layout, tree.frame_nodes[-1], _points(locations, q), None, out)
     run_slices(jacobian_slice, n, n * len(tree.layout) * 20, LANES, *arguments)
-    return torch.from_numpy(out).view(*q.shape[:-1], 6, tree.nv)
+    return torch.from_numpy(out.reshape(*q.shape[:-1], 6, tree.nv))
 
 
 def twist(q: Tensor, dq: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
@@ -70,13 +70,13 @@ def twist(q: Tensor, dq: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor
 def jacobian_sweep(q: Tensor, locations: Tensor, grad: Tensor, tree: TreeTensors) -> tuple[Tensor, Tensor, Tensor]:
     """Run the backward kernel of the Jacobian: (dL/dq, dL/dlocations, dL/dconstants)."""
     rows = _rows(q)
-    n, grad_q, grad_c = len(rows), np.zeros_like(rows), _gradient_rows(rows, tree)
+    n, grad_q, grad_c = len(rows), np.zeros(rows.shape, rows.dtype), _gradient_rows(rows, tree)
     grad_x = np.zeros((n, 3), rows.dtype)
     grad_rows = grad.detach().to(q.dtype).contiguous().view(n, 6, tree.nv).numpy(force=True)
     arguments = (rows, _constants(tree), tree.tree.layout, tree.frame_nodes[-1], _points(locations, q), grad_rows)
     run_slices(jacobian_sweep_slice, n, n * len(tree.layout) * 200, LANES, *arguments, grad_q, grad_x, grad_c)
     to_locations = torch.from_numpy(grad_x).view(*q.shape[:-1], 3).sum_to_size(locations.shape)
-    return torch.from_numpy(grad_q).view(q.shape), to_locations, _of_constants(grad_c, tree)
+    return torch.from_numpy(grad_q.reshape(q.shape)), to_locations, _of_constants(grad_c, tree)
 
 
 def _rows(q: Tensor) -> np.ndarray:
@@ -94,8 +94,8 @@ def _constants(tree: TreeTensors) -> np.ndarray:
 
 
 def _frame_rows(grad: Tensor, q: Tensor, tree: TreeTensors) -> np.ndarray:
-    rows = (len(tree.frame_nodes), math.prod(q.shape[:-1]), 16)
-    return grad.detach().to(q.dtype).contiguous().view(rows).numpy(force=True)
+    rows = grad.to(q.dtype).numpy(force=True).reshape(len(tree.frame_nodes), math.prod(q.shape[:-1]), 16)
+    return np.ascontiguousarray(rows)
 
 
 def _points(locations: Tensor, q: Tensor) -> np.ndarray:

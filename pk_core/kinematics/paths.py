@@ -20,7 +20,12 @@ def kernels_for(q: Tensor) -> ModuleType | None:
     """
     if q.dtype not in (torch.float32, torch.float64) or is_traced(q):
         return None
-    return kernels_on(q.device)
+    return kernels_of(q)
+
+
+def kernels_of(q: Tensor) -> ModuleType | None:
+    """Give the fused kernels where q lies, None where there are none."""
+    return fused if q.is_cpu else kernels_on(q.device)
 
 
 def kernels_on(device: torch.device) -> ModuleType | None:

@@ -1,7 +1,7 @@
-"""Poses out of component-major scratch: from `pose[component, lane]` to rows of 4x4 matrices.
+"""Poses between component-major scratch, `pose[component, lane]`, and rows of 4x4 matrices.
 
-LLVM writes numbers that stand sixteen apart one by one, which took longer than to compute them. So eight lanes at a time are
-transposed in registers; `_write_one` is the definition, and what the rest of a batch goes through.
+LLVM writes and reads numbers that stand sixteen apart one by one, which took longer than to compute them. So eight lanes at a
+time are transposed in registers; `_write_one` and `read_one` are the definitions, and what the rest of a batch goes through.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import numba
 from llvmlite import ir
 from numba import types
+from numba.core.base import BaseContext
 from numba.extending import intrinsic
 
 from .compilation import jit
@@ -35,53 +36,144 @@ def _write_one(pose, lane, row):
     row[12], row[13], row[14], row[15] = 0, 0, 0, 1
 
 
+@jit
+def read_poses(rows, start, count, pose):
+    """Fill a block (12, lanes) with the upper three lines of the matrices in rows (n, 16) from `start` on; zeros after `count`."""
+    whole = 0 if _SIMULATED else count - count % WIDTH
+    for lane in range(0, whole, WIDTH):
+        _read_eight(rows, start + lane, pose, lane)
+    for lane in range(whole, count):
+        read_one(rows[start + lane], pose, lane)
+    for k in range(12):
+        for lane in range(count, pose.shape[1]):
+            pose[k, lane] = 0
+
+
+@jit
+def read_one(row, pose, lane):
+    """Fill one lane of a block."""
+    for i in range(3):
+        pose[3 * i, lane], pose[3 * i + 1, lane], pose[3 * i + 2, lane] = row[4 * i], row[4 * i + 1], row[4 * i + 2]
+        pose[9 + i, lane] = row[4 * i + 3]
+
+
 @intrinsic
 def _write_eight(typing_context, pose, lane, out, row):
     """Write lanes lane .. lane + 7 of contiguous arrays: a 4x4 transposition for each row of four lanes' matrices."""
 
     def generate(context, builder, signature, arguments):
-        source, target = (context.make_array(signature.args[i])(context, builder, arguments[i]) for i in (0, 2))
-        width = builder.extract_value(source.shape, 1)
-        number = context.get_data_type(pose.dtype)
-        align = context.get_abi_sizeof(number)
-        eight, four = ir.VectorType(number, WIDTH), ir.VectorType(number, 4)
-
-        def load(component: int) -> ir.Value:
-            at = builder.add(builder.mul(_index(component), width), arguments[1])
-            value = builder.load(builder.bitcast(builder.gep(source.data, [at]), eight.as_pointer()))
-            value.align = align
-            return value
-
-        def store(values: ir.Value, lane: int, i: int) -> None:
-            at = builder.add(builder.mul(builder.add(arguments[3], _index(lane)), _index(16)), _index(4 * i))
-            builder.store(values, builder.bitcast(builder.gep(target.data, [at]), four.as_pointer())).align = align
-
+        block = _Block(context, builder, signature.args[0], arguments[0], arguments[1])
+        rows = _Rows(context, builder, signature.args[2], arguments[2], arguments[3])
         for i in range(3):
-            for lane, values in enumerate(
-                _transposed(builder, [load(k) for k in (3 * i, 3 * i + 1, 3 * i + 2, 9 + i)])
-            ):
-                store(values, lane, i)
+            lines = _transposed(builder, [block.load(k) for k in (3 * i, 3 * i + 1, 3 * i + 2, 9 + i)])
+            for lane, values in enumerate(_halves(builder, lines)):
+                rows.store(values, lane, i)
         for lane in range(WIDTH):
-            store(ir.Constant(four, [0.0, 0.0, 0.0, 1.0]), lane, 3)
+            rows.store(ir.Constant(rows.vector, [0.0, 0.0, 0.0, 1.0]), lane, 3)
         return context.get_dummy_value()
 
     return types.void(pose, types.intp, out, types.intp), generate
 
 
-def _transposed(builder: ir.IRBuilder, columns: list[ir.Value]) -> list[ir.Value]:
-    """Give, of four vectors of eight lanes, eight vectors of four: shuffles stay within halves, as processors like it."""
+@intrinsic
+def _read_eight(typing_context, rows, row, pose, lane):
+    """Fill lanes lane .. lane + 7 of contiguous arrays, the other way round."""
+
+    def generate(context, builder, signature, arguments):
+        rows = _Rows(context, builder, signature.args[0], arguments[0], arguments[1])
+        block = _Block(context, builder, signature.args[2], arguments[2], arguments[3])
+        for i in range(3):
+            lines = _joined(builder, [rows.load(lane, i) for lane in range(WIDTH)])
+            for k, values in zip((3 * i, 3 * i + 1, 3 * i + 2, 9 + i), _transposed(builder, lines)):
+                block.store(values, k)
+        return context.get_dummy_value()
+
+    return types.void(rows, types.intp, pose, types.intp), generate
+
+
+class _Vectors:
+    """Vectors in the memory of an array, at no alignment but that of its numbers."""
+
+    def __init__(self, context: BaseContext, builder: ir.IRBuilder, kind: types.Array, array: ir.Value, width: int):
+        self._builder, self._array = builder, context.make_array(kind)(context, builder, array)
+        number = context.get_data_type(kind.dtype)
+        self._align, self.vector = context.get_abi_sizeof(number), ir.VectorType(number, width)
+
+    def _at(self, index: ir.Value) -> ir.Value:
+        return self._builder.bitcast(self._builder.gep(self._array.data, [index]), self.vector.as_pointer())
+
+    def _load(self, index: ir.Value) -> ir.Value:
+        value = self._builder.load(self._at(index))
+        value.align = self._align
+        return value
+
+    def _store(self, values: ir.Value, index: ir.Value) -> None:
+        self._builder.store(values, self._at(index)).align = self._align
+
+
+class _Block(_Vectors):
+    """Eight lanes of component-major scratch from `lane` on."""
+
+    def __init__(self, context: BaseContext, builder: ir.IRBuilder, kind: types.Array, array: ir.Value, lane: ir.Value):
+        super().__init__(context, builder, kind, array, WIDTH)
+        self._lane, self._width = lane, builder.extract_value(self._array.shape, 1)
+
+    def _index(self, component: int) -> ir.Value:
+        return self._builder.add(self._builder.mul(_index(component), self._width), self._lane)
+
+    def load(self, component: int) -> ir.Value:
+        """Give a component of the lanes."""
+        return self._load(self._index(component))
+
+    def store(self, values: ir.Value, component: int) -> None:
+        """Set it."""
+        self._store(values, self._index(component))
+
+
+class _Rows(_Vectors):
+    """Eight rows of sixteen numbers from `row` on."""
+
+    def __init__(self, context: BaseContext, builder: ir.IRBuilder, kind: types.Array, array: ir.Value, row: ir.Value):
+        super().__init__(context, builder, kind, array, 4)
+        self._row = row
+
+    def _index(self, lane: int, i: int) -> ir.Value:
+        row = self._builder.add(self._row, _index(lane))
+        return self._builder.add(self._builder.mul(row, _index(16)), _index(4 * i))
+
+    def load(self, lane: int, i: int) -> ir.Value:
+        """Give line i of a row's matrix."""
+        return self._load(self._index(lane, i))
+
+    def store(self, values: ir.Value, lane: int, i: int) -> None:
+        """Set it."""
+        self._store(values, self._index(lane, i))
+
+
+def _transposed(builder: ir.IRBuilder, lines: list[ir.Value]) -> list[ir.Value]:
+    """Transpose four vectors of eight as two 4x4 matrices side by side: shuffles stay within halves, as processors like it."""
 
     def interleave(a: ir.Value, b: ir.Value, pattern: tuple[int, ...]) -> ir.Value:
         """Take entries of each half: 0 .. 3 of a, 4 .. 7 of b."""
         return _shuffle(builder, a, b, [k + half + (4 if k >= 4 else 0) for half in (0, 4) for k in pattern])
 
-    a, b, c, d = columns
+    a, b, c, d = lines
     low, high = (0, 4, 1, 5), (2, 6, 3, 7)
-    rows = []
+    out = []
     for pattern in (low, high):
         ab, cd = interleave(a, b, pattern), interleave(c, d, pattern)
-        rows += [interleave(ab, cd, (0, 1, 4, 5)), interleave(ab, cd, (2, 3, 6, 7))]
-    return [_shuffle(builder, row, row, [half, half + 1, half + 2, half + 3]) for half in (0, 4) for row in rows]
+        out += [interleave(ab, cd, (0, 1, 4, 5)), interleave(ab, cd, (2, 3, 6, 7))]
+    return out
+
+
+def _halves(builder: ir.IRBuilder, vectors: list[ir.Value]) -> list[ir.Value]:
+    """Give the first halves of four vectors of eight, then the second ones."""
+    return [_shuffle(builder, v, v, [half, half + 1, half + 2, half + 3]) for half in (0, 4) for v in vectors]
+
+
+def _joined(builder: ir.IRBuilder, halves: list[ir.Value]) -> list[ir.Value]:
+    """Put halves, ordered as `_halves` gives them, together."""
+    return [_shuffle(builder, a, b, list(range(8))) for a, b in zip(halves[:4], halves[4:])]
 
 
 def _shuffle(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, entries: list[int]) -> ir.Value:

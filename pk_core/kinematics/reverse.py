@@ -5,20 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from ..tree import AXIS, BALL, FREE, KIND, MULTIPLIER, PARENT, Q_COLUMN, SCALAR, SLIDE, TURN
-from .compilation import jit, kernel
+from .compilation import jit, jit_inline, kernel
 from .forward import LANES, forward_block
+from .pose_rows import read_poses
 from .scalar import cross
 
 
 @jit
-def _gather_wrench(source, grad, start, count, wrench):
+def add_wrench(source, pull, wrench):
     """Add the wrench about the root's origin that the gradient of one frame's pose exerts: f = dL/dp, t = p x f + sum r_k x g_k."""
-    for lane in range(count):
-        g = grad[start + lane]
-        fx, fy, fz = g[3], g[7], g[11]
+    for lane in range(wrench.shape[1]):
+        fx, fy, fz = pull[9, lane], pull[10, lane], pull[11, lane]
         tx, ty, tz = cross(source[9, lane], source[10, lane], source[11, lane], fx, fy, fz)
         for k in range(3):
-            x, y, z = cross(source[k, lane], source[3 + k, lane], source[6 + k, lane], g[k], g[4 + k], g[8 + k])
+            x, y, z = cross(
+                source[k, lane], source[3 + k, lane], source[6 + k, lane], pull[k, lane], pull[3 + k, lane], pull[6 + k, lane]
+            )
             tx, ty, tz = tx + x, ty + y, tz + z
         wrench[0, lane] += fx
         wrench[1, lane] += fy
@@ -28,19 +30,19 @@ def _gather_wrench(source, grad, start, count, wrench):
         wrench[5, lane] += tz
 
 
-@jit
-def _scalar_gradient(c, here, wrench, start, count, column, grad_q):
-    """dL/dq of a scalar node: the wrench below it, projected on its motion."""
+@jit_inline
+def _scalar_gradient(c, here, wrench, slope):
+    """Fill slope with dL/dq of a scalar node: the wrench below it, projected on its motion."""
     ax, ay, az, m = c[AXIS], c[AXIS + 1], c[AXIS + 2], c[MULTIPLIER]
     turn, slide = m * c[TURN], m * c[SLIDE]
-    for lane in range(count):
+    for lane in range(slope.shape[0]):
         x = here[0, lane] * ax + here[1, lane] * ay + here[2, lane] * az
         y = here[3, lane] * ax + here[4, lane] * ay + here[5, lane] * az
         z = here[6, lane] * ax + here[7, lane] * ay + here[8, lane] * az
         fx, fy, fz = wrench[0, lane], wrench[1, lane], wrench[2, lane]
         px, py, pz = cross(here[9, lane], here[10, lane], here[11, lane], fx, fy, fz)
         tx, ty, tz = wrench[3, lane] - px, wrench[4, lane] - py, wrench[5, lane] - pz
-        grad_q[start + lane, column] += turn * (x * tx + y * ty + z * tz) + slide * (x * fx + y * fy + z * fz)
+        slope[lane] = turn * (x * tx + y * ty + z * tz) + slide * (x * fx + y * fy + z * fz)
 
 
 @jit
@@ -77,23 +79,20 @@ def _free_gradient(c, parent, root, wrench, start, count, column, grad_q):
             grad_q[start + lane, column + k] += c[k] * fx + c[3 + k] * fy + c[6 + k] * fz
 
 
-@jit
-def backward_block(q, start, count, constants, layout, frame_nodes, grad_out, grad_q, pose, wrench, motion, local):
+@jit_inline
+def sweep_back(q, start, count, constants, layout, grad_q, pose, wrench, slope):
     """Add dL/dq to grad_q for a block of configurations: one sweep from the leaves to the root.
 
     With f, t the wrench that all frames below a node exert about the root's origin, a node at p with axis a has
     dL/dq = turn a.(t - p x f) + slide a.f, and hands (f, t) unchanged to its parent.
     """
-    forward_block(q, start, constants, layout, pose, motion, local)
-    wrench[:] = 0
-    for frame in range(frame_nodes.shape[0]):
-        node = frame_nodes[frame]
-        _gather_wrench(pose[node], grad_out[frame], start, count, wrench[node])
     for node in range(layout.shape[0] - 1, -1, -1):
         kind, column, parent = layout[node, KIND], layout[node, Q_COLUMN], layout[node, PARENT]
         c = constants[node]
         if kind == SCALAR:
-            _scalar_gradient(c, pose[node], wrench[node], start, count, column, grad_q)
+            _scalar_gradient(c, pose[node], wrench[node], slope)
+            for lane in range(count):
+                grad_q[start + lane, column] += slope[lane]
         elif kind == BALL:
             _quaternion_gradient(q, pose[node], wrench[node], start, count, column, grad_q)
         elif kind == FREE:
@@ -113,4 +112,9 @@ def backward_slice(q, constants, layout, frame_nodes, grad_out, grad_q, begin, e
     motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
     for start in range(begin, end, LANES):
         count = min(LANES, end - start)
-        backward_block(q, start, count, constants, layout, frame_nodes, grad_out, grad_q, pose, wrench, motion, local)
+        forward_block(q, start, constants, layout, pose, motion, local)
+        wrench[:] = 0
+        for frame in range(frame_nodes.shape[0]):
+            read_poses(grad_out[frame], start, count, local)
+            add_wrench(pose[frame_nodes[frame]], local, wrench[frame_nodes[frame]])
+        sweep_back(q, start, count, constants, layout, grad_q, pose, wrench, motion[0])

@@ -21,6 +21,17 @@ def is_traced(q: Tensor) -> bool:
     return torch._C._are_functorch_transforms_active() and _transforms_need_the_definition()
 
 
+def is_recorded(*inputs: object) -> bool:
+    """Say whether torch must know of a call: one of its tensors wants a gradient, or a transform (vmap, jvp...) is at work."""
+    if torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0:
+        return True
+    if torch.is_grad_enabled():
+        for x in inputs:
+            if isinstance(x, Tensor) and x.requires_grad:
+                return True
+    return False
+
+
 def lasts(x: Tensor) -> bool:
     """Say whether a tensor may be kept for later calls: it belongs to no graph, tracer, transform or inference mode."""
     return not (
