@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from ..kinematics.compilation import jit, kernel
+from ..kinematics.compilation import jit, kernel, kernel_part
 from .records import (
     CHANGE,
     CONVERGED,
@@ -43,7 +43,7 @@ FAR = 10.0  # an error whose square is larger damps no more [rad^2]
 STILL = 1e-9  # a step smaller than this is standing still [rad] or [m]
 
 
-@jit
+@kernel_part
 def _attempt(q, row, problem, options, targets, w):
     """Walk from q until the targets are met or there is no getting on; return (status, iterations).
 
@@ -165,7 +165,7 @@ def _beyond(row, problem, options, targets):
     return False
 
 
-@jit
+@kernel_part
 def _solve_row(row, objective, problem, options, seeds, seed_bits, out, w):
     """Solve one row: attempts from one start after another until enough distinct solutions are found."""
     targets = out.targets[row]

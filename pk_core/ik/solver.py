@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .. import kinematics
 from ..chain import Chain
 from ..errors import ShapeError, UnsupportedError
 from ..kinematics import TreeTensors, fused

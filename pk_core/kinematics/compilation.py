@@ -63,6 +63,15 @@ def jit_inline(function: Callable) -> Callable:
     return _compile(function, fastmath=FASTMATH, forceinline=True, **_INNER)
 
 
+def kernel_part(function: Callable) -> Callable:
+    """Make a function a part of the kernels that call it: compiled with them, not alone.
+
+    What a kernel is put together from would be optimised alone, and again in everything that calls it: half of the compile
+    time. Arguments that say what not to compile, as None does, must go on to a `jit` function: here they prune nothing.
+    """
+    return _compile(function, fastmath=FASTMATH, inline="always", **_INNER)
+
+
 def jit_exact(function: Callable) -> Callable:
     """Compile a function that only kernels call and whose rounding must stay as written."""
     return _compile(function, fastmath={"contract"}, **_INNER)

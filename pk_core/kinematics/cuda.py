@@ -26,6 +26,7 @@ THREADS = 64  # of a block
 PADDED = THREADS + 1  # so that columns of a tile lie in different banks
 WIDTH = 16  # numbers of a row that go through shared memory at a time
 SLOTS = 1 << 14  # threads that sum the gradients of shared constants
+RARE = 1  # kernels here serve every robot
 
 
 def forward_kinematics(q: Tensor, tree: TreeTensors) -> Tensor:
@@ -122,7 +123,7 @@ def _kernels(capacity: int, dtype: str) -> dict[str, Any]:
         motion, local = cuda.local.array((3, 1), real), cuda.local.array((12, 1), real)
         values, tile = cuda.local.array((4, 4), real), cuda.shared.array((WIDTH, PADDED), real)
         row = min(cuda.grid(1), q.shape[0] - 1)  # threads beyond the batch help to write
-        forward_block(q, row, constants, layout, pose, motion, local)
+        forward_block(q, row, constants, layout, RARE, pose, motion, local)
         for k in range(4):
             values[3, k] = 1 if k == 3 else 0
         for frame in range(frame_nodes.shape[0]):
@@ -139,23 +140,24 @@ def _kernels(capacity: int, dtype: str) -> dict[str, Any]:
         motion, local = cuda.local.array((3, 1), real), cuda.local.array((12, 1), real)
         row = cuda.grid(1)
         if row < q.shape[0]:
-            forward_block(q, row, constants, layout, pose, motion, local)
+            forward_block(q, row, constants, layout, RARE, pose, motion, local)
             for node in range(layout.shape[0]):
                 for k in range(6):
                     wrench[node, k, 0] = 0
             for frame in range(frame_nodes.shape[0]):
                 read_one(grad_out[frame, row], local, 0)
                 add_wrench(pose[frame_nodes[frame]], local, wrench[frame_nodes[frame]])
-            sweep_back(q, row, 1, constants, layout, grad_q, pose, wrench, motion[0])
+            sweep_back(q, row, 1, constants, layout, RARE, grad_q, pose, wrench, motion[0])
 
     @cuda.jit
     def parameters(q, constants, layout, frame_nodes, grad_out, grad_q, grad_constants):
         pose, grad = cuda.local.array((capacity, 12, 1), real), cuda.local.array((capacity, 12, 1), real)
         motion, local = cuda.local.array((3, 1), real), cuda.local.array((12, 1), real)
         slot = cuda.grid(1)
+        own = slot if constants.shape[0] == 1 else 0
         for row in range(slot, q.shape[0], cuda.gridsize(1)):
             parameter_block(
-                q, row, 1, slot, constants, layout, frame_nodes, grad_out, grad_q, grad_constants, pose, grad, motion, local
+                q, row, 1, own, constants, layout, RARE, frame_nodes, grad_out, grad_q, grad_constants, pose, grad, motion, local
             )  # fmt: skip
 
     @cuda.jit
@@ -167,7 +169,7 @@ def _kernels(capacity: int, dtype: str) -> dict[str, Any]:
         for i in range(6):
             for k in range(nv):
                 own[0, i, k] = 0
-        jacobian_block(q, row, 1, constants, layout, node, locations, None, own, 0, pose, motion, local, point)
+        jacobian_block(q, row, 1, constants, layout, RARE, node, locations, None, own, 0, pose, motion, local, point)
         _write_rows(own[0], 6, nv, out, tile)
 
     @cuda.jit
@@ -176,7 +178,9 @@ def _kernels(capacity: int, dtype: str) -> dict[str, Any]:
         motion, local = cuda.local.array((3, 1), real), cuda.local.array((12, 1), real)
         row = cuda.grid(1)
         if row < q.shape[0]:
-            jacobian_block(q, row, 1, constants, layout, node, locations, rates, out, row, pose, motion, local, point)
+            jacobian_block(
+                q, row, 1, constants, layout, RARE, node, locations, rates, out, row, pose, motion, local, point
+            )
 
     @cuda.jit
     def jacobian_sweep(q, constants, layout, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants):
@@ -184,9 +188,10 @@ def _kernels(capacity: int, dtype: str) -> dict[str, Any]:
         motion, local = cuda.local.array((3, 1), real), cuda.local.array((12, 1), real)
         point, pull = cuda.local.array((3, 1), real), cuda.local.array(3, double)
         slot = cuda.grid(1)
+        own = slot if constants.shape[0] == 1 else 0
         for row in range(slot, q.shape[0], cuda.gridsize(1)):
             jacobian_sweep_block(
-                q, row, 1, slot, constants, layout, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants,
+                q, row, 1, own, constants, layout, RARE, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants,
                 pose, grad, motion, local, point, pull,
             )  # fmt: skip
 
@@ -203,7 +208,7 @@ def _array(x: Tensor) -> Any:
 
 def _tree(tree: TreeTensors) -> tuple[Any, Any]:
     c = tree.constants
-    c = c if c.dim() == 2 else c.reshape(math.prod(c.shape[:-2]), *c.shape[-2:]).contiguous()
+    c = c.reshape(math.prod(c.shape[:-2]), *c.shape[-2:]).contiguous()
     return _array(c), _array(tree.layout_tensor)
 
 

@@ -5,8 +5,9 @@ every inner loop runs at full vector width; the scratch arrays say how many lane
 to a whole block: a configuration gives the same bits wherever it stands in a batch. What works on blocks is inlined into
 the kernel that makes the scratch, so that LLVM knows the distances between its rows.
 
-Shapes: q (n, nq), layout (n_nodes, 4), constants (n_nodes, 19), or (n, n_nodes, 19) for rows that each have an arm of their
-own; Numba compiles each case alone, as `constants.ndim` says. See `tree.py`.
+Shapes: q (n, nq), layout (n_nodes, 4), constants (1, n_nodes, 19), or (n, n_nodes, 19) for rows that each have an arm of
+their own. See `tree.py`. `rare` is None where no row has, and no node is a ball or free: most robots then do without the code for
+these, which takes as long to compile as all the rest.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import math
 import numpy as np
 
 from ..tree import AXIS, FIXED, FREE, KIND, MULTIPLIER, OFFSET, ORIGIN, PARENT, POSITION, Q_COLUMN, SCALAR, SLIDE, TURN
-from .compilation import jit, jit_inline, kernel
+from .compilation import jit, kernel, kernel_part
 from .pose_rows import write_poses
 from .scalar import (
     SINCOS_RANGE,
@@ -33,7 +34,7 @@ from .scalar import (
 LANES = 64
 
 
-@jit_inline
+@kernel_part
 def _load_scalar(q, begin, column, multiplier, offset, turn, motion):
     """Fill motion rows 0, 1, 2 with sin and cos of the angle turned and with the value, for a block of lanes."""
     last = q.shape[0] - 1
@@ -62,7 +63,7 @@ def _local_fixed(c, local):
             local[k, lane] = c[k]
 
 
-@jit_inline
+@kernel_part
 def _local_scalar(c, motion, local):
     """origin @ (rotation about the axis, slide along it), row by row."""
     ax, ay, az = c[AXIS], c[AXIS + 1], c[AXIS + 2]
@@ -79,7 +80,7 @@ def _local_scalar(c, motion, local):
             local[9 + i, lane] = p + along * motion[2, lane]
 
 
-@jit_inline
+@kernel_part
 def _compose(parent, local, out):
     """out = parent @ local for a block of poses; all that a lane needs of a row is read before anything is written."""
     for i in range(3):
@@ -139,12 +140,14 @@ def local_of(R_origin, p_origin, R, p):
 
 
 @jit
-def _local_of_rows(q, begin, constants, node, kind, column, local):
+def _local_rare(rare, q, begin, constants, node, kind, column, local):
     """origin @ motion row by row: where each row has constants of its own, and of motions too rare for more code."""
+    if rare is None:
+        return
     last = q.shape[0] - 1
     for lane in range(local.shape[1]):
         row = min(begin + lane, last)
-        c = constants[row, node] if constants.ndim == 3 else constants[node]
+        c = constants[min(row, constants.shape[0] - 1), node]
         R_origin, p_origin = origin_of(c)
         R_motion, p_motion = motion_of(kind, c, q, row, column)
         R, p = local_of(R_origin, p_origin, R_motion, p_motion)
@@ -154,32 +157,31 @@ def _local_of_rows(q, begin, constants, node, kind, column, local):
             local[9 + k, lane] = p[k]
 
 
-@jit_inline
-def forward_block(q, begin, constants, layout, pose, motion, local):
+@kernel_part
+def forward_block(q, begin, constants, layout, rare, pose, motion, local):
     """Fill pose[node, component, lane] for the configurations that begin at `begin`."""
+    shared = constants.shape[0] == 1
     for node in range(layout.shape[0]):
         kind, column, parent = layout[node, KIND], layout[node, Q_COLUMN], layout[node, PARENT]
         target = local if parent >= 0 else pose[node]
-        if constants.ndim == 3:
-            _local_of_rows(q, begin, constants, node, kind, column, target)
-        elif kind == SCALAR:
-            c = constants[node]
+        if shared and kind == SCALAR:
+            c = constants[0, node]
             _load_scalar(q, begin, column, c[MULTIPLIER], c[OFFSET], c[TURN], motion)
             _local_scalar(c, motion, target)
-        elif kind == FIXED:
-            _local_fixed(constants[node], target)
+        elif shared and kind == FIXED:
+            _local_fixed(constants[0, node], target)
         else:
-            _local_of_rows(q, begin, constants, node, kind, column, target)
+            _local_rare(rare, q, begin, constants, node, kind, column, target)
         if parent >= 0:
             _compose(pose[parent], local, pose[node])
 
 
 @kernel
-def forward_slice(q, constants, layout, frame_nodes, out, begin, end):
+def forward_slice(q, constants, layout, rare, frame_nodes, out, begin, end):
     """Write `T_root_frame` into out (n_frames, n, 16) for the configurations begin .. end."""
     pose = np.empty((layout.shape[0], 12, LANES), q.dtype)
     motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
     for start in range(begin, end, LANES):
-        forward_block(q, start, constants, layout, pose, motion, local)
+        forward_block(q, start, constants, layout, rare, pose, motion, local)
         for frame in range(frame_nodes.shape[0]):
             write_poses(pose[frame_nodes[frame]], out[frame], start, min(LANES, end - start))

@@ -26,7 +26,7 @@ def forward_kinematics(q: Tensor, tree: TreeTensors) -> Tensor:
     """Run the forward kernel."""
     rows, frames = _rows(q), tree.tree.frame_nodes
     n, poses = len(rows), empty((len(frames), *q.shape[:-1], 4, 4), rows.dtype)
-    arguments = (rows, _constants(tree), tree.tree.layout, frames, poses.reshape(len(frames), n, 16))
+    arguments = (rows, *_tree(tree), frames, poses.reshape(len(frames), n, 16))
     run_slices(forward_slice, n, n * len(tree.layout) * 7, LANES, *arguments)
     return torch.from_numpy(poses)
 
@@ -35,7 +35,7 @@ def reverse_sweep(q: Tensor, grad: Tensor, tree: TreeTensors) -> Tensor:
     """Run the backward kernel; constants are shared."""
     rows = _rows(q)
     n, grad_q = len(rows), np.zeros(rows.shape, rows.dtype)
-    arguments = (rows, _constants(tree), tree.tree.layout, tree.tree.frame_nodes, _frame_rows(grad, q, tree), grad_q)
+    arguments = (rows, *_tree(tree), tree.tree.frame_nodes, _frame_rows(grad, q, tree), grad_q)
     run_slices(backward_slice, n, n * len(tree.layout) * 30, LANES, *arguments)
     return torch.from_numpy(grad_q.reshape(q.shape))
 
@@ -44,7 +44,7 @@ def parameter_sweep(q: Tensor, grad: Tensor, tree: TreeTensors) -> tuple[Tensor,
     """Run the backward kernel that reaches the constants: (dL/dq, dL/dconstants)."""
     rows = _rows(q)
     n, grad_q, grad_c = len(rows), np.zeros(rows.shape, rows.dtype), _gradient_rows(rows, tree)
-    arguments = (rows, _constants(tree), tree.tree.layout, tree.tree.frame_nodes, _frame_rows(grad, q, tree))
+    arguments = (rows, *_tree(tree), tree.tree.frame_nodes, _frame_rows(grad, q, tree))
     run_slices(parameter_slice, n, n * len(tree.layout) * 150, LANES, *arguments, grad_q, grad_c)
     return torch.from_numpy(grad_q.reshape(q.shape)), _of_constants(grad_c, tree)
 
@@ -53,7 +53,7 @@ def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
     """Run the Jacobian kernel."""
     rows = _rows(q)
     n, out = len(rows), np.zeros((len(rows), 6, tree.nv), rows.dtype)
-    arguments = (rows, _constants(tree), tree.tree.layout, tree.frame_nodes[-1], _points(locations, q), None, out)
+    arguments = (rows, *_tree(tree), tree.frame_nodes[-1], _points(locations, q), None, out)
     run_slices(jacobian_slice, n, n * len(tree.layout) * 20, LANES, *arguments)
     return torch.from_numpy(out.reshape(*q.shape[:-1], 6, tree.nv))
 
@@ -62,7 +62,7 @@ def twist(q: Tensor, dq: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor
     """Run the Jacobian kernel on its product with dq."""
     rows = _rows(q)
     n, out = len(rows), np.zeros((len(rows), 6, 1), rows.dtype)
-    arguments = (rows, _constants(tree), tree.tree.layout, tree.frame_nodes[-1], _points(locations, q), _rows(dq), out)
+    arguments = (rows, *_tree(tree), tree.frame_nodes[-1], _points(locations, q), _rows(dq), out)
     run_slices(jacobian_slice, n, n * len(tree.layout) * 15, LANES, *arguments)
     return torch.from_numpy(out.reshape(*q.shape[:-1], 6))
 
@@ -73,7 +73,7 @@ def jacobian_sweep(q: Tensor, locations: Tensor, grad: Tensor, tree: TreeTensors
     n, grad_q, grad_c = len(rows), np.zeros(rows.shape, rows.dtype), _gradient_rows(rows, tree)
     grad_x = np.zeros((n, 3), rows.dtype)
     grad_rows = grad.detach().to(q.dtype).contiguous().view(n, 6, tree.nv).numpy(force=True)
-    arguments = (rows, _constants(tree), tree.tree.layout, tree.frame_nodes[-1], _points(locations, q), grad_rows)
+    arguments = (rows, *_tree(tree), tree.frame_nodes[-1], _points(locations, q), grad_rows)
     run_slices(jacobian_sweep_slice, n, n * len(tree.layout) * 200, LANES, *arguments, grad_q, grad_x, grad_c)
     to_locations = torch.from_numpy(grad_x).view(*q.shape[:-1], 3).sum_to_size(locations.shape)
     return torch.from_numpy(grad_q.reshape(q.shape)), to_locations, _of_constants(grad_c, tree)
@@ -85,12 +85,13 @@ def _rows(q: Tensor) -> np.ndarray:
     return np.ascontiguousarray(rows if rows.ndim == 2 else rows.reshape(math.prod(q.shape[:-1]), q.shape[-1]))
 
 
-def _constants(tree: TreeTensors) -> np.ndarray:
-    """Give the constants as kernels take them: (n_nodes, 19), or (n, n_nodes, 19) for rows with arms of their own."""
+def _tree(tree: TreeTensors) -> tuple[np.ndarray, np.ndarray, int | None]:
+    """Give constants, layout and `rare` as kernels take them."""
     c = tree.constants
     if c.dim() == 2:
-        return tree.constants_numpy
-    return c.detach().reshape(math.prod(c.shape[:-2]), *c.shape[-2:]).contiguous().numpy(force=True)
+        return tree.constants_numpy, tree.tree.layout, tree.rare
+    c = c.detach().reshape(math.prod(c.shape[:-2]), *c.shape[-2:]).contiguous().numpy(force=True)
+    return c, tree.tree.layout, tree.rare
 
 
 def _frame_rows(grad: Tensor, q: Tensor, tree: TreeTensors) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..tree import AXIS, FIXED, FREE, KIND, MULTIPLIER, PARENT, SCALAR, SLIDE, TURN, V_COLUMN
-from .compilation import jit, kernel
+from .compilation import jit, kernel, kernel_part
 from .forward import LANES, forward_block
 from .scalar import cross
 
@@ -55,18 +55,34 @@ def load_points(tip, locations, start, point):
 
 
 @jit
+def _rare_columns(rare, kind, here, point, rates, start, count, column, first, jacobian):
+    """Add the columns of a ball or a free node, about and along its own axes."""
+    if rare is None:
+        return
+    one, zero = jacobian.dtype.type(1), jacobian.dtype.type(0)
+    for lane in range(count):
+        for k in range(3):
+            ax, ay, az = (one if k == 0 else zero), (one if k == 1 else zero), (one if k == 2 else zero)
+            if kind == FREE:
+                weight, own = _weight(rates, start + lane, column + k, one)
+                _slide_column(ax, ay, az, here, first, lane, own, weight, jacobian)
+            weight, own = _weight(rates, start + lane, column + k + (3 if kind == FREE else 0), one)
+            _turn_column(ax, ay, az, here, point, first, lane, own, weight, jacobian)
+
+
+@kernel_part
 def jacobian_block(
-    q, start, count, constants, layout, node, locations, rates, jacobian, first, pose, motion, local, point
+    q, start, count, constants, layout, rare, node, locations, rates, jacobian, first, pose, motion, local, point
 ):  # fmt: skip
     """Add the Jacobians of a block of configurations, or their products with rates, to rows of `jacobian` from `first` on."""
-    forward_block(q, start, constants, layout, pose, motion, local)
+    forward_block(q, start, constants, layout, rare, pose, motion, local)
     load_points(pose[node], locations, start, point)
-    one, zero = q.dtype.type(1), q.dtype.type(0)
+    one = q.dtype.type(1)
     while node >= 0:
         kind, column, here = layout[node, KIND], layout[node, V_COLUMN], pose[node]
         if kind == SCALAR:
             for lane in range(count):
-                c = constants[start + lane, node] if constants.ndim == 3 else constants[node]
+                c = constants[min(start + lane, constants.shape[0] - 1), node]
                 ax, ay, az = c[AXIS], c[AXIS + 1], c[AXIS + 2]
                 weight, own = _weight(rates, start + lane, column, one)
                 turn, slide = weight * c[MULTIPLIER] * c[TURN], weight * c[MULTIPLIER] * c[SLIDE]
@@ -74,19 +90,12 @@ def jacobian_block(
                 if slide != 0:
                     _slide_column(ax, ay, az, here, first, lane, own, slide, jacobian)
         elif kind != FIXED:
-            for lane in range(count):
-                for k in range(3):
-                    ax, ay, az = (one if k == 0 else zero), (one if k == 1 else zero), (one if k == 2 else zero)
-                    if kind == FREE:
-                        weight, own = _weight(rates, start + lane, column + k, one)
-                        _slide_column(ax, ay, az, here, first, lane, own, weight, jacobian)
-                    weight, own = _weight(rates, start + lane, column + k + (3 if kind == FREE else 0), one)
-                    _turn_column(ax, ay, az, here, point, first, lane, own, weight, jacobian)
+            _rare_columns(rare, kind, here, point, rates, start, count, column, first, jacobian)
         node = layout[node, PARENT]
 
 
 @kernel
-def jacobian_slice(q, constants, layout, node, locations, rates, jacobian, begin, end):
+def jacobian_slice(q, constants, layout, rare, node, locations, rates, jacobian, begin, end):
     """Add the world-aligned Jacobian [v; w] at a point of a frame to jacobian (n, 6, nv), or J rates to it (n, 6, 1).
 
     Args:
@@ -98,5 +107,5 @@ def jacobian_slice(q, constants, layout, node, locations, rates, jacobian, begin
     for start in range(begin, end, LANES):
         count = min(LANES, end - start)
         jacobian_block(
-            q, start, count, constants, layout, node, locations, rates, jacobian, start, pose, motion, local, point
+            q, start, count, constants, layout, rare, node, locations, rates, jacobian, start, pose, motion, local, point
         )  # fmt: skip

@@ -23,7 +23,7 @@ from ..tree import (
     TURN,
     V_COLUMN,
 )
-from .compilation import jit, kernel
+from .compilation import jit, kernel, kernel_part
 from .forward import LANES, forward_block, local_of, motion_of, origin_of
 from .jacobians import load_points
 from .scalar import add9, apply, cross, dot, multiply, outer, sincos_far, skew_part, transpose
@@ -120,23 +120,23 @@ def _node_gradient(q, c, kind, column, parent, pose, grad, node, lane, row, grad
 def _sweep(q, constants, layout, pose, grad, start, count, slot, grad_q, grad_constants):
     """Take the gradients of the poses of all nodes from the leaves to the root, a block of rows.
 
-    grad_constants is (n, n_nodes, 19) where rows have arms of their own; else the block adds to its row `slot`.
+    A row adds to row `slot` of grad_constants and, where rows have arms of their own, as many further as it is itself.
     """
     for node in range(layout.shape[0] - 1, -1, -1):
         kind, column, parent = layout[node, KIND], layout[node, Q_COLUMN], layout[node, PARENT]
         for lane in range(count):
             row = start + lane
-            c = constants[row, node] if constants.ndim == 3 else constants[node]
-            grad_c = grad_constants[row if constants.ndim == 3 else slot, node]
+            arm = min(row, constants.shape[0] - 1)
+            c, grad_c = constants[arm, node], grad_constants[arm + slot, node]
             _node_gradient(q, c, kind, column, parent, pose, grad, node, lane, row, grad_q, grad_c)
 
 
-@jit
+@kernel_part
 def parameter_block(
-    q, start, count, slot, constants, layout, frame_nodes, grad_out, grad_q, grad_constants, pose, grad, motion, local
+    q, start, count, slot, constants, layout, rare, frame_nodes, grad_out, grad_q, grad_constants, pose, grad, motion, local
 ):  # fmt: skip
     """Add dL/dq and dL/dconstants of a block of configurations."""
-    forward_block(q, start, constants, layout, pose, motion, local)
+    forward_block(q, start, constants, layout, rare, pose, motion, local)
     grad[:] = 0
     for frame in range(frame_nodes.shape[0]):
         own = grad[frame_nodes[frame]]
@@ -150,15 +150,15 @@ def parameter_block(
 
 
 @kernel
-def parameter_slice(q, constants, layout, frame_nodes, grad_out, grad_q, grad_constants, begin, end):
+def parameter_slice(q, constants, layout, rare, frame_nodes, grad_out, grad_q, grad_constants, begin, end):
     """Add dL/dq to grad_q (n, nq) and dL/dconstants to grad_constants, given dL/dT grad_out (n_frames, n, 16)."""
     n_nodes = layout.shape[0]
     pose, grad = np.empty((n_nodes, 12, LANES), q.dtype), np.empty((n_nodes, 12, LANES), q.dtype)
     motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
     for start in range(begin, end, LANES):
-        count, slot = min(LANES, end - start), start // LANES
+        count, slot = min(LANES, end - start), (start // LANES if constants.shape[0] == 1 else 0)
         parameter_block(
-            q, start, count, slot, constants, layout, frame_nodes, grad_out, grad_q, grad_constants, pose, grad, motion, local
+            q, start, count, slot, constants, layout, rare, frame_nodes, grad_out, grad_q, grad_constants, pose, grad, motion, local
         )  # fmt: skip
 
 
@@ -219,13 +219,13 @@ def _node_columns(c, kind, column, pose, x, grad_jacobian, row, lane, grad, grad
             _column_gradient(R, a, 1.0, 0.0, r, gv, gw, grad, lane, pull)
 
 
-@jit
+@kernel_part
 def jacobian_sweep_block(
-    q, start, count, slot, constants, layout, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants,
+    q, start, count, slot, constants, layout, rare, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants,
     pose, grad, motion, local, point, pull,
 ):  # fmt: skip
     """Add dL/dq, dL/dx and dL/dconstants of a block of configurations."""
-    forward_block(q, start, constants, layout, pose, motion, local)
+    forward_block(q, start, constants, layout, rare, pose, motion, local)
     load_points(pose[tip], locations, start, point)
     grad[:] = 0
     for lane in range(count):
@@ -235,8 +235,8 @@ def jacobian_sweep_block(
         node = tip
         while node >= 0:
             kind, column = layout[node, KIND], layout[node, V_COLUMN]
-            c = constants[row, node] if constants.ndim == 3 else constants[node]
-            grad_c = grad_constants[row if constants.ndim == 3 else slot, node]
+            arm = min(row, constants.shape[0] - 1)
+            c, grad_c = constants[arm, node], grad_constants[arm + slot, node]
             _node_columns(c, kind, column, pose[node], x, grad_jacobian, row, lane, grad[node], grad_c, pull)
             node = layout[node, PARENT]
         at = locations[min(row, locations.shape[0] - 1)]
@@ -251,7 +251,7 @@ def jacobian_sweep_block(
 
 @kernel
 def jacobian_sweep_slice(
-    q, constants, layout, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants, begin, end
+    q, constants, layout, rare, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants, begin, end
 ):
     """Add dL/dq to grad_q, dL/dx to grad_locations (n, 3) and dL/dconstants, given dL/dJ grad_jacobian (n, 6, nv)."""
     n_nodes = layout.shape[0]
@@ -259,8 +259,8 @@ def jacobian_sweep_slice(
     motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
     point, pull = np.empty((3, LANES), q.dtype), np.empty(3)
     for start in range(begin, end, LANES):
-        count, slot = min(LANES, end - start), start // LANES
+        count, slot = min(LANES, end - start), (start // LANES if constants.shape[0] == 1 else 0)
         jacobian_sweep_block(
-            q, start, count, slot, constants, layout, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants,
+            q, start, count, slot, constants, layout, rare, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants,
             pose, grad, motion, local, point, pull,
         )  # fmt: skip

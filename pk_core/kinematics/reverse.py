@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..tree import AXIS, BALL, FREE, KIND, MULTIPLIER, PARENT, Q_COLUMN, SCALAR, SLIDE, TURN
-from .compilation import jit, jit_inline, kernel
+from .compilation import jit, kernel, kernel_part
 from .forward import LANES, forward_block
 from .pose_rows import read_poses
 from .scalar import cross
@@ -19,7 +19,12 @@ def add_wrench(source, pull, wrench):
         tx, ty, tz = cross(source[9, lane], source[10, lane], source[11, lane], fx, fy, fz)
         for k in range(3):
             x, y, z = cross(
-                source[k, lane], source[3 + k, lane], source[6 + k, lane], pull[k, lane], pull[3 + k, lane], pull[6 + k, lane]
+                source[k, lane],
+                source[3 + k, lane],
+                source[6 + k, lane],
+                pull[k, lane],
+                pull[3 + k, lane],
+                pull[6 + k, lane],
             )
             tx, ty, tz = tx + x, ty + y, tz + z
         wrench[0, lane] += fx
@@ -30,7 +35,7 @@ def add_wrench(source, pull, wrench):
         wrench[5, lane] += tz
 
 
-@jit_inline
+@kernel_part
 def _scalar_gradient(c, here, wrench, slope):
     """Fill slope with dL/dq of a scalar node: the wrench below it, projected on its motion."""
     ax, ay, az, m = c[AXIS], c[AXIS + 1], c[AXIS + 2], c[MULTIPLIER]
@@ -46,8 +51,10 @@ def _scalar_gradient(c, here, wrench, slope):
 
 
 @jit
-def _quaternion_gradient(q, here, wrench, start, count, column, grad_q):
+def _quaternion_gradient(rare, q, here, wrench, start, count, column, grad_q):
     """dL/dq of a quaternion of any length: (2 / |q|^2) q (0, R^T t), with t the torque about the node's origin."""
+    if rare is None:
+        return
     for lane in range(count):
         fx, fy, fz = wrench[0, lane], wrench[1, lane], wrench[2, lane]
         px, py, pz = cross(here[9, lane], here[10, lane], here[11, lane], fx, fy, fz)
@@ -65,8 +72,10 @@ def _quaternion_gradient(q, here, wrench, start, count, column, grad_q):
 
 
 @jit
-def _free_gradient(c, parent, root, wrench, start, count, column, grad_q):
+def _free_gradient(rare, c, parent, root, wrench, start, count, column, grad_q):
     """dL/dxyz of a free node: the force in the axes of its origin."""
+    if rare is None:
+        return
     for lane in range(count):
         fx, fy, fz = wrench[0, lane], wrench[1, lane], wrench[2, lane]
         if not root:
@@ -79,8 +88,8 @@ def _free_gradient(c, parent, root, wrench, start, count, column, grad_q):
             grad_q[start + lane, column + k] += c[k] * fx + c[3 + k] * fy + c[6 + k] * fz
 
 
-@jit_inline
-def sweep_back(q, start, count, constants, layout, grad_q, pose, wrench, slope):
+@kernel_part
+def sweep_back(q, start, count, constants, layout, rare, grad_q, pose, wrench, slope):
     """Add dL/dq to grad_q for a block of configurations: one sweep from the leaves to the root.
 
     With f, t the wrench that all frames below a node exert about the root's origin, a node at p with axis a has
@@ -88,16 +97,16 @@ def sweep_back(q, start, count, constants, layout, grad_q, pose, wrench, slope):
     """
     for node in range(layout.shape[0] - 1, -1, -1):
         kind, column, parent = layout[node, KIND], layout[node, Q_COLUMN], layout[node, PARENT]
-        c = constants[node]
+        c = constants[0, node]
         if kind == SCALAR:
             _scalar_gradient(c, pose[node], wrench[node], slope)
             for lane in range(count):
                 grad_q[start + lane, column] += slope[lane]
         elif kind == BALL:
-            _quaternion_gradient(q, pose[node], wrench[node], start, count, column, grad_q)
+            _quaternion_gradient(rare, q, pose[node], wrench[node], start, count, column, grad_q)
         elif kind == FREE:
-            _quaternion_gradient(q, pose[node], wrench[node], start, count, column + 3, grad_q)
-            _free_gradient(c, pose[max(parent, 0)], parent < 0, wrench[node], start, count, column, grad_q)
+            _quaternion_gradient(rare, q, pose[node], wrench[node], start, count, column + 3, grad_q)
+            _free_gradient(rare, c, pose[max(parent, 0)], parent < 0, wrench[node], start, count, column, grad_q)
         if parent >= 0:
             for k in range(6):
                 for lane in range(wrench.shape[2]):
@@ -105,16 +114,16 @@ def sweep_back(q, start, count, constants, layout, grad_q, pose, wrench, slope):
 
 
 @kernel
-def backward_slice(q, constants, layout, frame_nodes, grad_out, grad_q, begin, end):
-    """Add dL/dq to grad_q (n, nq), given dL/dT grad_out (n_frames, n, 16); all rows share the constants (n_nodes, 19)."""
+def backward_slice(q, constants, layout, rare, frame_nodes, grad_out, grad_q, begin, end):
+    """Add dL/dq to grad_q (n, nq), given dL/dT grad_out (n_frames, n, 16); all rows share the constants (1, n_nodes, 19)."""
     n_nodes = layout.shape[0]
     pose, wrench = np.empty((n_nodes, 12, LANES), q.dtype), np.empty((n_nodes, 6, LANES), q.dtype)
     motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
     for start in range(begin, end, LANES):
         count = min(LANES, end - start)
-        forward_block(q, start, constants, layout, pose, motion, local)
+        forward_block(q, start, constants, layout, rare, pose, motion, local)
         wrench[:] = 0
         for frame in range(frame_nodes.shape[0]):
             read_poses(grad_out[frame], start, count, local)
             add_wrench(pose[frame_nodes[frame]], local, wrench[frame_nodes[frame]])
-        sweep_back(q, start, count, constants, layout, grad_q, pose, wrench, motion[0])
+        sweep_back(q, start, count, constants, layout, rare, grad_q, pose, wrench, motion[0])

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ..errors import UnsupportedError
-from ..tree import PARENT, Tree
+from ..tree import BALL, FREE, KIND, PARENT, Tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +82,16 @@ class TreeTensors:
 
     @cached_property
     def constants_numpy(self) -> np.ndarray:
-        """The constants as the CPU kernels take them: a copy, for torch may move a tensor's memory, as DataLoader does."""
-        return self.constants.numpy(force=True).copy()
+        """The constants (1, n_nodes, 19) as the CPU kernels take them.
+
+        A copy, for torch may move a tensor's memory, as DataLoader does.
+        """
+        return self.constants.numpy(force=True).copy()[None]
+
+    @cached_property
+    def rare(self) -> int | None:
+        """None where kernels may do without the code for balls, free nodes and rows with arms of their own."""
+        return 1 if self.constants.dim() > 2 or any(row[KIND] in (BALL, FREE) for row in self.layout) else None
 
     @cached_property
     def layout_tensor(self) -> torch.Tensor:

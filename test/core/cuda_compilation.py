@@ -14,26 +14,25 @@ from pk_core.kinematics.cuda import _kernels
 numba.cuda.dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(9, 0))
 
 
-def signatures(real: types.Float, arms: bool) -> dict[str, tuple]:
-    """Give the arguments of every kernel, for constants that rows share or that each has of its own."""
+def signatures(real: types.Float) -> dict[str, tuple]:
+    """Give the arguments of every kernel."""
     two, three = types.Array(real, 2, "C"), types.Array(real, 3, "C")
-    tree = (two, three if arms else two, types.Array(types.int64, 2, "C"))
+    tree = (two, three, types.Array(types.int64, 2, "C"))
     frames = types.Array(types.int64, 1, "C")
-    given = dict(
+    return dict(
         forward=(*tree, frames, three),
+        backward=(*tree, frames, three, two),
         parameters=(*tree, frames, three, two, three),
         jacobian=(*tree, types.int64, two, two),
         twist=(*tree, types.int64, two, two, three),
         jacobian_sweep=(*tree, types.int64, two, three, two, two, three),
     )
-    return given if arms else given | dict(backward=(*tree, frames, three, two))
 
 
 if __name__ == "__main__":
     for real in (numba.float32, numba.float64):
-        for arms in (False, True):
-            for name, signature in signatures(real, arms).items():
-                kernel = _kernels(16, str(real))[name].py_func
-                ptx, _ = cuda.compile(kernel, types.void(*signature), cc=(9, 0), device=False, abi="numba")
-                assert ".entry" in ptx, name
+        for name, signature in signatures(real).items():
+            kernel = _kernels(16, str(real))[name].py_func
+            ptx, _ = cuda.compile(kernel, types.void(*signature), cc=(9, 0), device=False, abi="numba")
+            assert ".entry" in ptx, name
     print("compiles")
