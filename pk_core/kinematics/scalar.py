@@ -14,6 +14,8 @@ from .compilation import jit, jit_exact
 _TWO_OVER_PI = 2.0 / math.pi
 # pi/2 in three parts, the first two of 33 bits, so that their products with k < 2**20 are exact (fdlibm, e_rem_pio2.c)
 _PIO2_1, _PIO2_2, _PIO2_3 = 1.57079632673412561417, 6.07710050630396597660e-11, 2.02226624879595063154e-21
+# a number so large that what is added to it is rounded to an integer: no call, the same on a CPU and on a GPU
+_ROUND = 1.5 * 2.0**52
 SINCOS_RANGE = 1.0e6
 
 
@@ -23,7 +25,7 @@ def sincos(x):
 
     Cody-Waite reduction, then the minimax polynomials of fdlibm (k_sin.c, k_cos.c) on [-pi/4, pi/4].
     """
-    k = math.floor(x * _TWO_OVER_PI + 0.5)
+    k = (x * _TWO_OVER_PI + _ROUND) - _ROUND
     r = ((x - k * _PIO2_1) - k * _PIO2_2) - k * _PIO2_3
     z = r * r
     p = -2.50507602534068634195e-08 + z * 1.58969099521155010221e-10
@@ -38,7 +40,7 @@ def sincos(x):
     p = -1.38888888888741095749e-03 + z * p
     p = 4.16666666666666019037e-02 + z * p
     c = 1.0 - (0.5 * z - z * z * p)
-    quadrant = k - 4.0 * math.floor(0.25 * k)
+    quadrant = k - 4.0 * (((0.25 * k - 0.375) + _ROUND) - _ROUND)
     swap = (quadrant == 1.0) | (quadrant == 3.0)
     sin_x, cos_x = (c if swap else s), (s if swap else c)
     return (-sin_x if quadrant >= 2.0 else sin_x), (-cos_x if (quadrant == 1.0) | (quadrant == 2.0) else cos_x)
@@ -46,7 +48,8 @@ def sincos(x):
 
 # pi/2 in three parts, the first two of so few bits that their products with k < 2**16 are exact in float32, and
 # polynomials on [-pi/4, pi/4] (S. Moshier, Cephes, sinf.c)
-_SINGLE_TWO_OVER_PI, _HALF, _QUARTER = np.float32(2.0 / math.pi), np.float32(0.5), np.float32(0.25)
+_SINGLE_TWO_OVER_PI, _SINGLE_ROUND = np.float32(2.0 / math.pi), np.float32(1.5 * 2.0**23)
+_HALF, _QUARTER, _THREE_EIGHTHS = np.float32(0.5), np.float32(0.25), np.float32(0.375)
 _SINGLE_1, _SINGLE_2, _SINGLE_3 = (
     np.float32(1.5703125),
     np.float32(4.837512969970703125e-4),
@@ -61,12 +64,12 @@ SINCOS_SINGLE_RANGE = 8192.0
 @jit_exact
 def sincos_single(x):
     """Give (sin x, cos x) of a float32 to 1e-7 for |x| < SINCOS_SINGLE_RANGE, in float32 throughout."""
-    k = np.floor(x * _SINGLE_TWO_OVER_PI + _HALF)
+    k = (x * _SINGLE_TWO_OVER_PI + _SINGLE_ROUND) - _SINGLE_ROUND
     r = ((x - k * _SINGLE_1) - k * _SINGLE_2) - k * _SINGLE_3
     z = r * r
     s = r + r * z * (_S1 + z * (_S2 + z * _S3))
     c = _ONE - (_HALF * z - z * z * (_C1 + z * (_C2 + z * _C3)))
-    quadrant = k - _FOUR * np.floor(_QUARTER * k)
+    quadrant = k - _FOUR * (((_QUARTER * k - _THREE_EIGHTHS) + _SINGLE_ROUND) - _SINGLE_ROUND)
     swap = (quadrant == _ONE) | (quadrant == _THREE)
     sin_x, cos_x = (c if swap else s), (s if swap else c)
     return (-sin_x if quadrant >= _TWO else sin_x), (-cos_x if (quadrant == _ONE) | (quadrant == _TWO) else cos_x)
