@@ -1,4 +1,4 @@
-"""Ratios of pk against pytorch_kinematics, Pinocchio and a plain copy of the output, from one run; `ik.py` has more of IK.
+"""Ratios of pk against pytorch_kinematics, Pinocchio and a copy of the output in memory, from one run; `ik.py` has more of IK.
 
     python benchmarks/kinematics.py [--robots iiwa humanoid chain100] [--batches 1 64 1024 16384 131072]
                                     [--dtypes float32 float64] [--parts robots growth ik]
@@ -95,10 +95,11 @@ def compare_forward(
     ours: pk.Chain, theirs: peer.Chain, compiled: Callable | None, q: torch.Tensor, call: Callable
 ) -> list[str]:
     poses = ours.forward_kinematics_tensor(q)
+    there = torch.empty_like(poses)
     calls = {
         "pk": lambda: ours.forward_kinematics_tensor(q),
         "eager": lambda: theirs.forward_kinematics_tensor(q),
-        "copy": lambda: poses.clone(),
+        "copy": lambda: there.copy_(poses),
         "pinocchio": call,
     }
     if compiled is not None:
