@@ -193,14 +193,19 @@ class Chain(ChainInfo, ChainVelocities):
     def _frames(self, names: Iterable[str]) -> TreeTensors:
         """Give the tree that ends at these frames, made once where that is the same for every call."""
         key = tuple(names)
+        if torch.compiler.is_dynamo_compiling():  # what is kept would be a reason to compile anew
+            return self._pruned_to(key)
         if key in self._pruned:
             return self._pruned[key]
-        for name in key:
-            self._row(name)
-        made = self._tensors.pruned(key)
+        made = self._pruned_to(key)
         if lasts(made.constants) and lasts(self._tensors.constants):
             self._pruned[key] = made
         return made
+
+    def _pruned_to(self, key: tuple[str, ...]) -> TreeTensors:
+        for name in key:
+            self._row(name)
+        return kinematics.pruned(self._tensors, key)
 
     def _motions(self, frame: str) -> Motions:
         """Give what moves a frame, made once where that is the same for every call."""

@@ -6,11 +6,11 @@ import torch
 from torch import Tensor
 
 from ..errors import ShapeError
-from . import functions, reference
-from .paths import kernels_for
+from . import functions, operators, reference
+from .paths import kernels_for, operators_serve
 from .tensors import TreeTensors
 
-__all__ = ["TreeTensors", "forward_kinematics", "jacobian", "twist"]
+__all__ = ["TreeTensors", "forward_kinematics", "jacobian", "pruned", "twist"]
 
 
 def forward_kinematics(q: Tensor, tree: TreeTensors, *, plain: bool = False) -> Tensor:
@@ -21,6 +21,8 @@ def forward_kinematics(q: Tensor, tree: TreeTensors, *, plain: bool = False) -> 
     """
     if tree.constants.dim() > 2:
         q, tree = _for_each_arm(q, tree)
+    if not plain and (key := _operator(tree)):
+        return operators.forward_kinematics(q, key)
     if plain or kernels_for(q) is None:
         return reference.forward_kinematics(q, tree)
     return functions.ForwardKinematics.apply(q, tree.constants, tree)
@@ -30,6 +32,8 @@ def jacobian(q: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor:
     """Give the Jacobian [v; w] (*batch, 6, nv) at a point of the tree's last frame, in the axes of the root frame."""
     if tree.constants.dim() > 2:
         q, tree = _for_each_arm(q, tree)
+    if key := _operator(tree):
+        return operators.jacobian(q, locations, key)
     if kernels_for(q) is None:
         return reference.jacobian(q, locations, tree)
     return functions.Jacobian.apply(q, tree.constants, locations, tree)
@@ -41,9 +45,16 @@ def twist(q: Tensor, dq: Tensor, locations: Tensor, tree: TreeTensors) -> Tensor
         q, tree = _for_each_arm(q, tree)
     if dq.shape[:-1] != q.shape[:-1]:
         dq = dq.expand(*q.shape[:-1], dq.shape[-1])
+    if key := _operator(tree):
+        return (operators.jacobian(q, locations, key) * dq.unsqueeze(-2)).sum(-1)
     if kernels_for(q) is None:
         return reference.twist(q, dq, locations, tree)
     return functions.Twist.apply(q, tree.constants, locations, dq, tree)
+
+
+def pruned(tree: TreeTensors, frame_names: tuple[str, ...]) -> TreeTensors:
+    """Keep only the nodes that move these frames."""
+    return operators.pruned(tree, frame_names) if operators_serve(tree) else tree.pruned(frame_names)
 
 
 def _for_each_arm(q: Tensor, tree: TreeTensors) -> tuple[Tensor, TreeTensors]:
@@ -57,3 +68,10 @@ def _for_each_arm(q: Tensor, tree: TreeTensors) -> tuple[Tensor, TreeTensors]:
             f"{tuple(c.shape[:-2])}, do not broadcast"
         ) from None
     return q.expand(*batch, q.shape[-1]), tree.with_constants(c.expand(*batch, *c.shape[-2:]))
+
+
+def _operator(tree: TreeTensors) -> str | None:
+    """Give what operators call a tree, None where they don't serve."""
+    if not operators_serve(tree):
+        return None
+    return operators.register(tree) if tree.operator is None else tree.operator

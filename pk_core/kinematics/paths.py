@@ -1,4 +1,4 @@
-"""Which path a call takes: the one place that chooses between the kernels and the definition."""
+"""Which path a call takes: the one place that chooses between the kernels, called or as operators, and the definition."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from . import fused
-from .tracing import is_traced
+from .tensors import TreeTensors
+from .tracing import constant_while_compiling, is_traced
 
 
 def kernels_for(q: Tensor) -> ModuleType | None:
@@ -33,6 +34,20 @@ def kernels_on(device: torch.device) -> ModuleType | None:
     if device.type == "cpu":
         return fused
     return _cuda_kernels() if device.type == "cuda" else None
+
+
+def operators_serve(tree: TreeTensors) -> bool:
+    """Say whether torch.compile traces the call, and the kernels as its operators are right there."""
+    if not torch.compiler.is_dynamo_compiling() or torch.compiler.is_exporting() or tree.parametrised:
+        return False
+    return _operators_serve(tree.constants.device, tree.constants.dtype)
+
+
+@constant_while_compiling
+def _operators_serve(device: torch.device, dtype: torch.dtype) -> bool:
+    """Say it, but for what can be traced: torch.compile calls this while it traces."""
+    transformed = torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0
+    return not transformed and dtype in (torch.float32, torch.float64) and kernels_on(device) is not None
 
 
 @cache

@@ -22,6 +22,7 @@ class TreeTensors:
             dtype of the chain.
         parametrised: the constants are computed from model parameters, which gradients may have to reach.
         layout, frame_nodes: those of the tree as plain integers: torch.compile unrolls a loop over them.
+        operator: what `operators` call it, where it was made for them.
     """
 
     tree: Tree
@@ -29,6 +30,7 @@ class TreeTensors:
     parametrised: bool
     layout: list[list[int]]
     frame_nodes: list[int]
+    operator: str | None = None
 
     @staticmethod
     def make(tree: Tree, dtype: torch.dtype, device: torch.device) -> TreeTensors:
@@ -38,12 +40,12 @@ class TreeTensors:
 
     def with_constants(self, constants: torch.Tensor) -> TreeTensors:
         """Put other constants in place of these."""
-        return replace(self, constants=constants, parametrised=True)
+        return replace(self, constants=constants, parametrised=True, operator=None)
 
     def pruned(self, frame_names: tuple[str, ...]) -> TreeTensors:
         """Keep only the nodes that move these frames; columns of q stay where they are.
 
-        It works on plain integers, so that torch.compile can do it while it traces.
+        It works on plain integers, so that torch.compile can trace it where gradients have to reach the constants.
         """
         node_of = dict(zip(self.tree.frame_names, self.frame_nodes))
         ends = [node_of[name] for name in frame_names]
@@ -60,7 +62,7 @@ class TreeTensors:
         self, nodes: list[int], layout: list[list[int]], frame_names: tuple[str, ...], frame_nodes: list[int]
     ) -> Tree:
         """Give the arrays of the pruned tree, for kernels."""
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_dynamo_compiling():
             return self.tree  # no kernel runs there, and torch.compile takes arrays of numpy for tensors
         return replace(
             self.tree,

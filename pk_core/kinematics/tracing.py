@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
+
+
+def constant_while_compiling(function: Callable) -> Callable:
+    """Have torch.compile call a function while it traces, and take the result as it is.
+
+    `torch.compiler.assume_constant_result` sets this mark too; it imports all of the compiler first, which takes a second.
+    """
+    function._dynamo_marked_constant = True
+    return function
 
 
 def is_traced(q: Tensor) -> bool:

@@ -10,7 +10,7 @@ from robots import joint, robot
 from torch import Tensor
 from torch.func import grad, hessian, jacfwd, jacrev, jvp, vmap
 
-from pk_core import Chain
+from pk_core import Chain, transforms
 from pk_core.kinematics import reference
 from pk_core.model import Mimic
 
@@ -157,3 +157,34 @@ def test_an_exported_program_takes_other_batches():
         pose, J = program(q)
         agree(pose, plain_pose_of(small())(q))
         agree(J, plain_jacobian_of(small())(q))
+
+
+def random_rotations(n: int) -> Tensor:
+    return transforms.random_rotations(n, dtype=torch.float64)
+
+
+CONVERSIONS: dict[str, Callable[[], tuple[Tensor, ...]]] = {
+    "so3_exp_map": lambda: (torch.randn(4, 3, dtype=torch.float64),),
+    "so3_log_map": lambda: (random_rotations(4),),
+    "so3_left_jacobian": lambda: (torch.randn(4, 3, dtype=torch.float64),),
+    "se3_exp_map": lambda: (torch.randn(4, 6, dtype=torch.float64),),
+    "se3_log_map": lambda: (transforms.se3_exp_map(torch.randn(4, 6, dtype=torch.float64)),),
+    "matrix_to_quaternion": lambda: (random_rotations(4),),
+    "quaternion_to_axis_angle": lambda: (transforms.random_quaternions(4, dtype=torch.float64),),
+    "so3_geodesic_distance": lambda: (random_rotations(4), random_rotations(4)),
+    "phi1_euler_angles": lambda: (torch.rand(4, 3, dtype=torch.float64), torch.rand(4, 3, dtype=torch.float64)),
+    "phi3_quaternion_arccos": lambda: tuple(transforms.random_quaternions(4, dtype=torch.float64) for _ in range(2)),
+}
+
+
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_conversions_and_distances_have_their_values_and_derivatives_in_compiled_functions(name):
+    function, inputs = getattr(transforms, name), CONVERSIONS[name]()
+
+    def loss(*given: Tensor) -> Tensor:
+        return function(*given).sin().sum()
+
+    along = [x.cos() for x in inputs]
+    agree(compiled(function)(*inputs), function(*inputs))
+    agree(compiled(grad(loss))(*inputs), grad(loss)(*inputs))
+    agree(compiled(lambda *x: jvp(loss, x, tuple(along))[1])(*inputs), jvp(loss, inputs, tuple(along))[1])
