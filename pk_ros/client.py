@@ -31,7 +31,7 @@ from rclpy.qos import QoSProfile
 from rclpy.task import Future
 
 from .conversions import array_from_field, float64_field
-from .solutions import IKSolutions, number_between, pose_rows, read_solutions, whole_number
+from .solutions import IKSolutions, number_between, pose_rows, pose_rows_together, read_solutions, whole_number
 from .srv import ComputeFK, SolveIK
 
 _RESTART_TAKES = 1.0  # [s] at least: a node imports torch
@@ -100,7 +100,7 @@ class KinematicsClient:
 
     def solve_ik(
         self,
-        tip_link: str,
+        tip_link: str | Sequence[str],
         targets: npt.ArrayLike,
         *,
         frame_id: str = "",
@@ -120,7 +120,9 @@ class KinematicsClient:
         """Find joint positions that place `tip_link` at each target.
 
         Args:
-            targets: (N, 7) rows x y z qx qy qz qw [m], or (N, 4, 4) transforms; one of them without N too.
+            tip_link: a link, or T links to be placed together from a base link above all of them.
+            targets: (N, 7) rows x y z qx qy qz qw [m], or (N, 4, 4) transforms; one of them without N too. With T links
+                (N, T, 7) or (N, T, 4, 4).
             frame_id: the link that targets are given in; empty: the root.
             base_link: the joints from here to the tip solve; empty: the root.
             seeds: (J,) for all targets or (N, J), columns as `seed_joint_names` (empty: as the answer's joint_names).
@@ -136,9 +138,12 @@ class KinematicsClient:
             ServiceUnavailable, ServiceTimeout, RequestRefused. Targets without a solution raise nothing: see `solved`.
             ValueError: targets of another shape, or an argument out of its range.
         """
-        request = SolveIK.Request(tip_link=tip_link, base_link=base_link)
+        request = SolveIK.Request(base_link=base_link)
+        if isinstance(tip_link, str):
+            request.tip_link, rows = tip_link, pose_rows(targets)
+        else:
+            request.tip_links, rows = list(tip_link), pose_rows_together(targets, len(tip_link))
         request.header.frame_id = frame_id
-        rows = pose_rows(targets)
         request.target_array = float64_field(rows)
         request.seed_joint_names = list(seed_joint_names)
         request.seeds = float64_field(np.asarray(() if seeds is None else seeds, dtype=np.float64))

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
 
 import pk_core as pk
 
 from .answers import IKAnswer
 from .conversions import array_from_tensor, move_rows, wxyz_rows
 from .frames import Frames, place_frame
+from .ik_plan import IKPlan, joints_between, read_seeds
 from .joint_states import JointSnapshot
 from .requests import (
     ErrorCode,
@@ -27,10 +26,9 @@ from .requests import (
     read_base,
     read_num_solutions,
     read_options,
-    read_seeds,
     read_targets,
     read_timeout,
-    read_tip,
+    read_tips,
 )
 from .served_model import ServedModel
 from .sliced_request import SlicedRequest
@@ -39,39 +37,6 @@ CANCELED = 8  # SolveIKBatch.Result.CANCELED
 _TOLD = (pk.IKStatus.CONVERGED, pk.IKStatus.TIMEOUT, pk.IKStatus.INVALID_INPUT, CANCELED)  # any other is NOT_FOUND
 _SLICE_TIME = 0.01  # [s]
 _FIRST_SLICE = 16  # targets: what the solver does on one thread
-_WORST_TIME = 4e-4  # [s] that a target without a solution may take, for the square of the number of joints
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """What a request asks, checked.
-
-    Attributes:
-        targets: (N, 7) in the base link, x y z qw qx qy qz.
-        seeds: None, (nq,) or (N, nq).
-    """
-
-    serial: pk.SerialChain
-    targets: np.ndarray
-    seeds: np.ndarray | None
-    num_solutions: int
-    options: pk.IKOptions
-
-    def solve(self, begin: int, end: int, timeout: float) -> pk.IKResult:
-        """Solve some of the targets."""
-        seeds = self.seeds[begin:end] if self.seeds is not None and self.seeds.ndim == 2 else self.seeds
-        device = self.serial.device
-        return pk.solve_ik(
-            self.serial,
-            torch.from_numpy(self.targets[begin:end]).to(device),
-            seeds=None if seeds is None else torch.from_numpy(seeds).to(device),
-            num_solutions=self.num_solutions,
-            options=self.options if self._worst(end - begin) < timeout else replace(self.options, timeout=timeout),
-        )
-
-    def _worst(self, rows: int) -> float:
-        """Bound the time of a slice [s]: where its end is not near, it needs no clock, which costs more than a solution."""
-        return rows * self.num_solutions * len(self.serial.get_joint_parameter_names()) ** 2 * _WORST_TIME
 
 
 class _Rows:
@@ -88,10 +53,10 @@ class _Rows:
         self.errors = np.full((2, n, k), np.nan)
         self.iterations = np.zeros((n, k), np.uint32)
 
-    def put(self, begin: int, end: int, result: pk.IKResult) -> None:
-        """Take a result; only what converged has positions, the rest is NaN, for nobody to move to."""
+    def put(self, begin: int, end: int, result: pk.IKResult, columns: np.ndarray) -> None:
+        """Take columns of a result; only what converged has positions, the rest is NaN, for nobody to move to."""
         self.reasons[begin:end] = array_from_tensor(result.status, np.uint8)
-        self.positions[begin:end] = array_from_tensor(result.solutions, np.float64)
+        self.positions[begin:end] = array_from_tensor(result.solutions, np.float64)[..., columns]
         self.positions[begin:end][self.reasons[begin:end] != pk.IKStatus.CONVERGED] = np.nan
         self.num_found[begin:end] = array_from_tensor(result.n_solutions, np.uint32)
         self.errors[0, begin:end] = array_from_tensor(result.position_error, np.float64)
@@ -130,7 +95,7 @@ class IKJob(SlicedRequest):
         """
         self._model, self._joints, self._request, self._settings = model, joints, request, settings
         self._frames, self._now = frames, now
-        self._plan: _Plan | None = None
+        self._plan: IKPlan | None = None
         self._rows = _Rows(0, 1, 0)
         self._slice, self._solver_time, self._canceled = _FIRST_SLICE, 0.0, False
         self.n_done = self.n_solved = self.weight = 0
@@ -151,12 +116,12 @@ class IKJob(SlicedRequest):
             self._plan = self._read()
         if self._plan is None:
             return
-        n, started = len(self._plan.targets), self._now()
+        n, started = len(self._plan), self._now()
         left = self.deadline - started
         if left > 0.0 and not self._canceled and self.n_done < n:
             end = min(self.n_done + self._slice, n)
             result = self._plan.solve(self.n_done, end, left)
-            self._rows.put(self.n_done, end, result)
+            self._rows.put(self.n_done, end, result, self._plan.joints.columns)
             self.n_solved += int(result.converged_any.sum())
             self._measure(end - self.n_done, self._now() - started)
             self.n_done = end
@@ -171,28 +136,29 @@ class IKJob(SlicedRequest):
         factor = min(4.0, max(0.25, _SLICE_TIME / max(elapsed, 1e-6)))
         self._slice = max(_FIRST_SLICE, int(rows * factor))
 
-    def _read(self) -> _Plan | None:
+    def _read(self) -> IKPlan | None:
         """Check the request and bring it to what the solver takes; None where the answer is already clear."""
         request, model, settings = self._request, self._model, self._settings
-        targets = read_targets(request)
-        if not len(targets) and not (request.tip_link or settings.tip):
+        targets = read_targets(request, max(1, len(request.tip_links)))
+        if not len(targets) and not (request.tip_links or request.tip_link or settings.tip):
             self.answer = IKAnswer()
             return None
-        tip, base = read_tip(model, request.tip_link or settings.tip), read_base(model, request.base_link)
-        serial = model.serial(tip, base)
-        names = tuple(serial.get_joint_parameter_names())
-        plan = _Plan(
-            serial=serial,
-            targets=targets,
-            seeds=read_seeds(request, serial, names, len(targets)),
-            num_solutions=read_num_solutions(request),
-            options=read_options(request, settings, names),
-        )
-        T_base_frame = place_frame(
-            model, self._joints, request.header.frame_id, base, self._frames, settings.frame_prefix
-        )
-        self._rows = _Rows(len(targets), plan.num_solutions, len(names))
-        return replace(plan, targets=wxyz_rows(move_rows(T_base_frame, targets)))
+        tips, base = read_tips(model, request, settings), read_base(model, request.base_link)
+        joints = joints_between(model, tips, base, self._joints.q)
+        seeds = read_seeds(request, joints, len(targets))
+        num_solutions = read_num_solutions(request)
+        options = read_options(request, settings, joints.names, joints.locked)
+        rows = wxyz_rows(self._moved(targets, base, joints.T_root_base))
+        self._rows = _Rows(len(targets), num_solutions, len(joints.names))
+        by_tip = {tip: np.ascontiguousarray(rows[:, i]) for i, tip in enumerate(tips)}
+        return IKPlan(joints, by_tip, seeds, num_solutions, options)
+
+    def _moved(self, targets: np.ndarray, base: str, T_root_base: np.ndarray) -> np.ndarray:
+        """Express targets (N, tips, 7) in the root of the chain that solves."""
+        return move_rows(T_root_base @ self._place_frame(self._request.header.frame_id, base), targets)
+
+    def _place_frame(self, frame_id: str, base: str) -> np.ndarray:
+        return place_frame(self._model, self._joints, frame_id, base, self._frames, self._settings.frame_prefix)
 
     def _end(self) -> None:
         rows, n = self._rows, len(self._rows.num_found)
@@ -204,7 +170,7 @@ class IKJob(SlicedRequest):
             code = ErrorCode.NO_IK_SOLUTION if failed else ErrorCode.SUCCESS
             message = _tell(rows.reasons, rows.num_found)
         self.answer = IKAnswer(
-            joint_names=tuple(self._plan.serial.get_joint_parameter_names()),
+            joint_names=self._plan.joints.names,
             positions=rows.positions,
             status=np.where(np.isin(rows.reasons, _TOLD), rows.reasons, np.uint8(pk.IKStatus.NOT_FOUND)),
             num_found=rows.num_found,

@@ -1,14 +1,14 @@
 """MoveIt's services GetPositionIK and GetPositionFK as jobs of the work queue: message fields in and out. No rclpy, no moveit_msgs.
 
-The node knows no planning groups. So a request is about the joints on the path to its tip: from the base of the group where
-the parameter `moveit.groups` has it; else from its pose's frame where that is a link above the tip, as MoveIt's
+The node knows no planning groups. So a request is about the joints on the paths to its tips: from the base of the group where
+the parameter `moveit.groups` has it; else from the frame of its poses where that is a link above the tips, as MoveIt's
 service-backed plugin gives the base of a group, which takes the joints of the group alone from a solution; else from the root.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,12 +18,12 @@ import pk_core as pk
 from pk_core.model import JointType
 
 from .answers import IKAnswer
-from .conversions import array_from_field, fill_pose, float64_field, rows_from_transforms
+from .conversions import array_from_field, fill_pose, float64_field, move_rows, rows_from_transforms
 from .fk_job import FKJob
 from .frames import Frames, link_of_frame, locate_frame
 from .ik_job import IKJob
 from .joint_states import JointSnapshot
-from .requests import ErrorCode, Refusal, Settings, abridged, read_base, read_links, read_tip
+from .requests import ErrorCode, Refusal, Settings, abridged, read_base, read_links, read_tips
 from .root_pose import coordinates, problem_of_row
 from .served_model import ServedModel
 
@@ -56,11 +56,12 @@ class PositionIKJob(IKJob):
 
     def _admit(self) -> None:
         _refuse_what_is_not_done(self._ik_request, self._settings)
-        frame_id, pose, tip = _read_goal(self._ik_request)
+        stamped, tips = _read_goal(self._ik_request)
+        self._frame_ids = [each.header.frame_id for each in stamped]
         self._request = SimpleNamespace(
-            header=SimpleNamespace(frame_id=frame_id),
-            tip_link=tip,
-            targets=[pose],
+            tip_link="",
+            tip_links=tips,
+            targets=[each.pose for each in stamped],
             target_array=(),
             seed_joint_names=(),
             seeds=(),
@@ -79,14 +80,19 @@ class PositionIKJob(IKJob):
     def _read(self) -> Any:
         model, request = self._model, self._request
         self.state = self._joints = read_state(model, self._joints, self._ik_request.robot_state)
-        request.base_link, request.tip_link = _read_path(
-            model, self._ik_request.group_name, request.tip_link, request.header.frame_id, self._settings
+        request.base_link, request.tip_links = _read_path(
+            model, self._ik_request.group_name, request.tip_links, self._frame_ids, self._settings
         )
-        tip, base = read_tip(model, request.tip_link), read_base(model, request.base_link)
-        self._columns = [column for column in model.columns_between(tip, base) if self.state.seen[column]]
-        request.seed_joint_names = tuple(model.columns[column] for column in self._columns)
-        request.seeds = self.state.q[self._columns]
+        tips, base = read_tips(model, request, self._settings), read_base(model, request.base_link)
+        columns = sorted({column for tip in tips for column in model.columns_between(tip, base)})
+        columns = [column for column in columns if self.state.seen[column]]
+        request.seed_joint_names = tuple(model.columns[column] for column in columns)
+        request.seeds = self.state.q[columns]
         return super()._read()
+
+    def _moved(self, targets: np.ndarray, base: str, T_root_base: np.ndarray) -> np.ndarray:
+        frames = [T_root_base @ self._place_frame(frame_id, base) for frame_id in self._frame_ids]
+        return np.stack([move_rows(T, targets[:, i]) for i, T in enumerate(frames)], axis=1)
 
     def fill(self, response: Any, stamp: Any) -> Any:
         """Write the answer into a GetPositionIK response; return it. The solution names all joints that are known."""
@@ -104,7 +110,8 @@ class PositionIKJob(IKJob):
             response.solution.is_diff = True  # what is not named stays
         message = self.answer.message
         if code is ErrorCode.NO_IK_SOLUTION:
-            message += f" by the joints from {self._request.base_link or self._model.root} to {self._request.tip_link}"
+            base, tips = self._request.base_link or self._model.root, " and ".join(self._request.tip_links)
+            message += f" by the joints from {base} to {tips}"
         _fill_error(response.error_code, code, message)
         return response
 
@@ -219,21 +226,26 @@ def _refuse_what_is_not_done(ik_request: Any, settings: Settings) -> None:
         raise Refusal(ErrorCode.INVALID_GOAL_CONSTRAINTS, f"constraints are not taken: {', '.join(given)}")
 
 
-def _read_goal(ik_request: Any) -> tuple[str, Any, str]:
-    """Give the frame, the pose and the tip, which may be empty. The fields for several tips come first, if filled."""
-    poses, links = ik_request.pose_stamped_vector, ik_request.ik_link_names
-    if len(poses) > 1 or len(links) > 1:
+def _read_goal(ik_request: Any) -> tuple[list[Any], tuple[str, ...]]:
+    """Give the poses and their tips; no tip where it is left to the group. The fields for several, if filled, come first."""
+    stamped, tips = list(ik_request.pose_stamped_vector), tuple(ik_request.ik_link_names)
+    if not stamped and not tips:
+        stamped = [ik_request.pose_stamped]
+    if len(stamped) == 1 and not tips:
+        tips = (ik_request.ik_link_name,) if ik_request.ik_link_name else ()
+    elif len(tips) != len(stamped):
         raise Refusal(
-            ErrorCode.UNRECOGNIZED_GOAL_TYPE,
-            f"{max(len(poses), len(links))} tips at once are not solved: ask for one, in pose_stamped and ik_link_name",
+            ErrorCode.INVALID_LINK_NAME,
+            f"{len(tips)} ik_link_names but {len(stamped)} poses in pose_stamped_vector: each needs the other",
         )
-    stamped = poses[0] if len(poses) else ik_request.pose_stamped
-    return stamped.header.frame_id, stamped.pose, links[0] if len(links) else ik_request.ik_link_name
+    return stamped, tips
 
 
-def _read_path(model: ServedModel, group: str, tip: str, frame_id: str, settings: Settings) -> tuple[str, str]:
-    """Give the base, empty for the root, and the tip."""
-    if settings.groups and (group or not tip):
+def _read_path(
+    model: ServedModel, group: str, tips: tuple[str, ...], frame_ids: list[str], settings: Settings
+) -> tuple[str, tuple[str, ...]]:
+    """Give the base, empty for the root, and the tips."""
+    if settings.groups and (group or not tips):
         if group not in settings.groups:
             known = list(settings.groups)
             raise Refusal(
@@ -241,19 +253,12 @@ def _read_path(model: ServedModel, group: str, tip: str, frame_id: str, settings
                 f"group_name {abridged(group)!r} is none of {known}, the parameter moveit.groups",
             )
         base, own_tip = settings.groups[group]
-        return base, tip or own_tip
-    tip, frame = tip or settings.tip, link_of_frame(model, frame_id, settings.frame_prefix)
-    is_base = frame in _above(model, tip) and model.columns_between(tip, frame)
-    return (frame if is_base else ""), tip
-
-
-def _above(model: ServedModel, tip: str) -> Iterable[str]:
-    """Give the links above a link or frame, its own among them; none where there is no such tip."""
-    parents = {joint.child: joint.parent for joint in model.robot.joints}
-    link = next((frame.link for frame in model.robot.frames if frame.name == tip), tip)
-    while link:
-        yield link
-        link = parents.get(link, "")
+        return base, tips or (own_tip,)
+    tips = tips or ((settings.tip,) if settings.tip else ())
+    links = {link_of_frame(model, frame_id, settings.frame_prefix) for frame_id in frame_ids}
+    frame = links.pop() if len(links) == 1 else ""
+    is_base = tips and all(frame in model.above(tip) and model.columns_between(tip, frame) for tip in tips)
+    return (frame if is_base else ""), tips
 
 
 def _code(answer: IKAnswer) -> ErrorCode:

@@ -15,7 +15,7 @@ import numpy as np
 
 import pk_core as pk
 
-from .conversions import array_from_field, array_from_tensor, rows_from_poses, seconds
+from .conversions import array_from_field, rows_from_poses, seconds
 from .joint_states import JointSnapshot
 from .served_model import ServedModel
 
@@ -36,7 +36,6 @@ class ErrorCode(IntEnum):
     INVALID_LINK_NAME = -18
     FRAME_TRANSFORM_FAILURE = -21
     COLLISION_CHECKING_UNAVAILABLE = -22
-    UNRECOGNIZED_GOAL_TYPE = -28
     NO_IK_SOLUTION = -31
 
 
@@ -77,11 +76,12 @@ class Settings:
 
 def count_targets(request: Any, settings: Settings) -> int:
     """Count the targets of a request, and refuse too many before any work is done for them."""
-    n = len(request.targets) or len(request.target_array) // 7
-    if n > settings.max_targets:
+    poses = len(request.targets) or len(request.target_array) // 7
+    n = poses // max(1, len(request.tip_links))
+    if poses > settings.max_targets:
         raise Refusal(
             ErrorCode.INVALID_GOAL_CONSTRAINTS,
-            f"{n} targets are more than the {settings.max_targets} of one request (parameter requests.max_targets)",
+            f"{poses} targets are more than the {settings.max_targets} of one request (parameter requests.max_targets)",
         )
     if n * max(1, request.num_solutions) > settings.max_results:
         raise Refusal(
@@ -105,19 +105,37 @@ def count_configurations(model: ServedModel, request: Any, settings: Settings) -
     return n
 
 
-def read_targets(request: Any) -> np.ndarray:
-    """Read either target field into pose rows (N, 7); rows that are no pose are left for the solver to mark."""
+def read_targets(request: Any, n_tips: int = 1) -> np.ndarray:
+    """Read either target field into pose rows (N, tips, 7); rows that are no pose are left for the solver to mark."""
     if len(request.targets) and len(request.target_array):
         raise Refusal(ErrorCode.INVALID_GOAL_CONSTRAINTS, "targets and target_array are both filled; fill one")
     if len(request.targets):
-        return rows_from_poses(request.targets)
-    flat = array_from_field(request.target_array)
-    if len(flat) % 7:
+        rows = rows_from_poses(request.targets)
+    else:
+        flat = array_from_field(request.target_array)
+        if len(flat) % 7:
+            raise Refusal(
+                ErrorCode.INVALID_GOAL_CONSTRAINTS,
+                f"target_array holds {len(flat)} numbers; it must be N x 7 (x y z qx qy qz qw)",
+            )
+        rows = flat.reshape(-1, 7)
+    if len(rows) % n_tips:
         raise Refusal(
-            ErrorCode.INVALID_GOAL_CONSTRAINTS,
-            f"target_array holds {len(flat)} numbers; it must be N x 7 (x y z qx qy qz qw)",
+            ErrorCode.INVALID_GOAL_CONSTRAINTS, f"{len(rows)} poses are no whole number of targets for {n_tips} tips"
         )
-    return flat.reshape(-1, 7)
+    return rows.reshape(-1, n_tips, 7)
+
+
+def read_tips(model: ServedModel, request: Any, settings: Settings) -> tuple[str, ...]:
+    """Read which links are placed, one or several together."""
+    names = tuple(request.tip_links)
+    if not names:
+        return (read_tip(model, request.tip_link or settings.tip),)
+    if request.tip_link:
+        raise Refusal(ErrorCode.INVALID_LINK_NAME, "tip_link and tip_links are both filled; fill one")
+    if len(set(names)) != len(names):
+        raise Refusal(ErrorCode.INVALID_LINK_NAME, "tip_links names a link twice")
+    return tuple(_known(name, model.frame_names, "tip_links", ErrorCode.INVALID_LINK_NAME) for name in names)
 
 
 def read_tip(model: ServedModel, name: str) -> str:
@@ -133,48 +151,26 @@ def read_base(model: ServedModel, name: str) -> str:
     return _known(name, model.frame_names, "base_link", ErrorCode.INVALID_GROUP_NAME) if name else model.root
 
 
-def read_seeds(request: Any, serial: pk.SerialChain, names: tuple[str, ...], n_targets: int) -> np.ndarray | None:
-    """Read the seeds into (nq,) or (N, nq); joints not named start in the middle of their range."""
-    flat = array_from_field(request.seeds)
-    flat = np.where(np.isfinite(flat), flat, np.nan)  # the solver would bring an infinite one to the limit
-    given = tuple(request.seed_joint_names) or names
-    columns = _distinct_columns(given, names, "seed_joint_names", ErrorCode.INVALID_GROUP_NAME)
-    if not len(flat):
-        return None
-    rows = len(flat) // len(columns) if columns else 0
-    if rows not in (1, n_targets) or rows * len(columns) != len(flat):
-        raise Refusal(
-            ErrorCode.INVALID_ROBOT_STATE,
-            f"seeds holds {len(flat)} numbers; it must be one row or {n_targets} rows of {list(given)}",
-        )
-    seeds = np.tile(_mid_range(serial), (rows, 1))
-    seeds[:, columns] = flat.reshape(rows, len(columns))
-    return seeds[0] if rows == 1 else seeds
-
-
-def _mid_range(serial: pk.SerialChain) -> np.ndarray:
-    """Give the middle of each joint's range; where a side is open, the neutral position or the bound next to it."""
-    low, high, neutral = map(array_from_tensor, (serial.low, serial.high, serial.neutral()))
-    bounded = np.isfinite(low) & np.isfinite(high)
-    middle = np.clip(neutral, low, high)
-    middle[bounded] = 0.5 * (low[bounded] + high[bounded])
-    return middle
-
-
 def read_timeout(request: Any, settings: Settings, n_targets: int) -> float:
     """Read how long the whole request may take [s]."""
     default = settings.timeout + n_targets * settings.timeout_per_target
     return _positive("timeout", seconds(request.timeout), default)
 
 
-def read_options(request: Any, settings: Settings, names: tuple[str, ...]) -> pk.IKOptions:
-    """Read what the request asks of the solver, but for its timeout; options it leaves alone are left alone here too."""
-    chosen: dict[str, Any] = {}
+def read_options(
+    request: Any, settings: Settings, names: tuple[str, ...], locked: tuple[str, ...] = ()
+) -> pk.IKOptions:
+    """Read what the request asks of the solver, but for its timeout; options it leaves alone are left alone here too.
+
+    Args:
+        names: of the coordinates that solve; locked: joints that do not, whatever the request says.
+    """
+    chosen: dict[str, Any] = {"locked_joints": locked}
     if len(request.weights):
         chosen["weights"] = _weights(array_from_field(request.weights))
     if request.locked_joints:
-        _distinct_columns(request.locked_joints, names, "locked_joints", ErrorCode.INVALID_GROUP_NAME)
-        chosen["locked_joints"] = tuple(request.locked_joints)
+        distinct_columns(request.locked_joints, names, "locked_joints", ErrorCode.INVALID_GROUP_NAME)
+        chosen["locked_joints"] = (*request.locked_joints, *locked)
     if request.preference not in (0, 1):
         raise Refusal(
             ErrorCode.INVALID_GOAL_CONSTRAINTS, f"preference {request.preference} is not ANY (0) or NEAREST (1)"
@@ -219,7 +215,7 @@ def read_configurations(
     """Read N configurations of the whole robot (N, nq); joints not named stand as last seen, else neutral."""
     flat = array_from_field(positions)
     given = tuple(names) or model.columns
-    columns = _distinct_columns(given, model.columns, "joint_names", ErrorCode.INVALID_ROBOT_STATE)
+    columns = distinct_columns(given, model.columns, "joint_names", ErrorCode.INVALID_ROBOT_STATE)
     if len(flat) % len(columns) if columns else len(flat):
         raise Refusal(
             ErrorCode.INVALID_ROBOT_STATE, f"positions holds {len(flat)} numbers; it must be N x {len(columns)} joints"
@@ -242,7 +238,7 @@ def _known(name: str, valid: Sequence[str] | dict[str, int], what: str, code: Er
     return name
 
 
-def _distinct_columns(names: Sequence[str], valid: tuple[str, ...], what: str, code: ErrorCode) -> list[int]:
+def distinct_columns(names: Sequence[str], valid: tuple[str, ...], what: str, code: ErrorCode) -> list[int]:
     columns = {name: column for column, name in enumerate(valid)}
     for name in names:
         if name not in columns:

@@ -133,6 +133,17 @@ class ServedModel:
                 self._serials[tip, base] = pk.SerialChain(self.chain, tip, base)
             return self._serials[tip, base]
 
+    def above(self, frame: str) -> list[str]:
+        """Name the link of a frame and all links above it, up to the root; none for a name that is no frame."""
+        parents = {joint.child: joint.parent for joint in self.robot.joints}
+        link = next((each.link for each in self.robot.frames if each.name == frame), frame)
+        if link not in parents and link != self.root:
+            return []
+        links = [link]
+        while links[-1] in parents:
+            links.append(parents[links[-1]])
+        return links
+
     def leaves(self) -> list[str]:
         """Name the links without children: the likely tips."""
         parents = {joint.parent for joint in self.robot.joints}

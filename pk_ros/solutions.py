@@ -68,6 +68,16 @@ def pose_rows(targets: npt.ArrayLike) -> np.ndarray:
     raise ValueError(f"targets must have shape (N, 7) or (N, 4, 4), not {given.shape}")
 
 
+def pose_rows_together(targets: npt.ArrayLike, n_tips: int) -> np.ndarray:
+    """Bring targets of several links (N, n_tips, 7), from rows or transforms, to rows (N * n_tips, 7)."""
+    given = np.asarray(targets, dtype=np.float64)
+    if n_tips and given.ndim >= 3 and given.shape[1] == n_tips and given.shape[2:] in ((7,), (4, 4)):
+        return pose_rows(given.reshape(-1, *given.shape[2:]))
+    raise ValueError(
+        f"targets of {n_tips} links must have shape (N, {n_tips}, 7) or (N, {n_tips}, 4, 4), not {given.shape}"
+    )
+
+
 def _transforms(Ts: np.ndarray) -> np.ndarray:
     """Refuse matrices (n, 4, 4) that are no rigid transforms; those with NaN are left to the node, a row each."""
     R = Ts[:, :3, :3]

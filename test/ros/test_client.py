@@ -102,6 +102,17 @@ def test_every_argument_reaches_the_node(client: KinematicsClient, oracle: Oracl
     assert refusal.value.code == SolveIK.Response.FRAME_TRANSFORM_FAILURE
 
 
+def test_several_links_are_placed_together(client: KinematicsClient, oracle: Oracle) -> None:
+    tips = (TIP, "panda_link4")
+    poses = [oracle.poses(dict(zip(oracle.joints, q))) for q in oracle.random(10)]
+    answer = client.solve_ik(tips, np.array([[each[tip] for tip in tips] for each in poses]))
+    assert answer.solved.all(), answer.message
+    for q, wanted in zip(answer.positions[:, 0], poses):
+        found = oracle.poses(dict(zip(answer.joint_names, q)))
+        for tip in tips:
+            assert max(errors(found[tip], wanted[tip])) <= 1e-3
+
+
 def test_a_target_out_of_reach_raises_nothing_and_is_not_solved(client: KinematicsClient, targets: np.ndarray) -> None:
     far = targets[:2].copy()
     far[1, 0, 3] = 5.0

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("pinocchio", reason="pin is the judge of these tests")
 
 from oracle import PANDA, Oracle, errors, matrix_row, pose_matrix, row_matrix
+from two_arms import ARMS, HANDS, TORSO, two_arms
 
 from pk_ros.joint_states import JointSnapshot, JointTable
 from pk_ros.moveit import PositionFKJob, PositionIKJob
@@ -233,8 +234,8 @@ def test_the_fields_for_several_tips_are_taken_where_they_name_one(
     [
         ({"ik_link_name": "panda_hnd"}, ErrorCode.INVALID_LINK_NAME, "panda_hand"),
         ({"frame_id": "camera"}, ErrorCode.FRAME_TRANSFORM_FAILURE, "camera"),
-        ({"pose_stamped_vector": [stamped(), stamped()]}, ErrorCode.UNRECOGNIZED_GOAL_TYPE, "2 tips"),
-        ({"ik_link_names": ["a", "b", "c"]}, ErrorCode.UNRECOGNIZED_GOAL_TYPE, "3 tips"),
+        ({"pose_stamped_vector": [stamped(), stamped()]}, ErrorCode.INVALID_LINK_NAME, "0 ik_link_names but 2 poses"),
+        ({"ik_link_names": ["a", "b", "c"]}, ErrorCode.INVALID_LINK_NAME, "3 ik_link_names but 0 poses"),
         ({"robot_state": robot_state(["panda_joint1"])}, ErrorCode.INVALID_ROBOT_STATE, "1 names but 0 positions"),
         ({"robot_state": robot_state(["elbow"], [0.0])}, ErrorCode.INVALID_ROBOT_STATE, "elbow"),
         ({"robot_state": robot_state(["panda_joint1"] * 2, [0.0] * 2)}, ErrorCode.INVALID_ROBOT_STATE, "twice"),
@@ -295,6 +296,97 @@ def test_planar_joints_of_the_state_place_the_frames_and_the_seed() -> None:
     assert np.allclose(pose_matrix(response.pose_stamped[0].pose)[:3, 3], [3.0, 3.0, 0.5])
     state.multi_dof_joint_state.transforms[0].rotation.w = 0.0
     assert fk(model, joints, fk_request(["tool"], state)).error_code.val == ErrorCode.INVALID_ROBOT_STATE
+
+
+# --- several tips -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Oracle:
+    path = tmp_path_factory.mktemp("robots") / "two_arms.urdf"
+    path.write_text(two_arms())
+    return Oracle(path)
+
+
+@pytest.fixture(scope="module")
+def two_armed(both: Oracle) -> ServedModel:
+    return read_model(both.text)
+
+
+def hands_request(rows: list[Any], frame_ids: tuple[str, str] = ("torso", "torso"), **fields: Any) -> SimpleNamespace:
+    """A request as MoveIt's plugin sends it for a group with two tips."""
+    poses = [stamped(row, frame_id) for row, frame_id in zip(rows, frame_ids)]
+    return ik_request(ik_link_name="", ik_link_names=list(HANDS), pose_stamped_vector=poses, **fields)
+
+
+@pytest.mark.parametrize("base", ["torso", "ground"])
+def test_several_tips_are_placed_together_by_the_joints_below_the_frame_of_the_poses(
+    two_armed: ServedModel, both: Oracle, base: str
+) -> None:
+    joints = JointTable(two_armed.columns, two_armed.neutral).snapshot()
+    for q in both.random(10):
+        poses = both.poses(dict(zip(both.joints, q)))
+        wanted = [np.linalg.inv(poses[base]) @ poses[hand] for hand in HANDS]
+        stands = dict.fromkeys(both.joints, 0.1) | {"lift": 0.7, "waist": 0.5}  # the lift beyond its limit of 0.4
+        state = robot_state(list(stands), list(stands.values()))
+        response = ik(two_armed, joints, hands_request([*map(matrix_row, wanted)], (base, base), robot_state=state))
+        found = solution(response)
+        if base == "torso":
+            assert (found["lift"], found["waist"]) == (0.7, 0.5)
+        for name in ARMS:
+            assert both.limits[name][0] <= found[name] <= both.limits[name][1]
+        poses = both.poses(found)
+        for hand, T in zip(HANDS, wanted):
+            position_error, rotation_error = errors(np.linalg.inv(poses[base]) @ poses[hand], T)
+            assert position_error <= 1e-4
+            assert rotation_error <= 1e-3
+
+
+def test_each_of_several_poses_has_a_frame_of_its_own(two_armed: ServedModel, both: Oracle) -> None:
+    table = JointTable(two_armed.columns, two_armed.neutral)
+    table.merge(both.joints, both.random(1, seed=1)[0])
+    joints = table.snapshot()
+    now, then = (both.poses(dict(zip(both.joints, q))) for q in (joints.q, both.random(1, seed=2)[0]))
+    rows = [matrix_row(then["left_hand"]), matrix_row(np.linalg.inv(now["torso"]) @ then["right_hand"])]
+    found = solution(ik(two_armed, joints, hands_request(rows, ("ground", "torso"))))
+    for hand in HANDS:
+        assert max(errors(both.poses(found)[hand], then[hand])) <= 1e-3
+
+
+def test_the_group_gives_several_tips_their_base(two_armed: ServedModel, both: Oracle) -> None:
+    joints = JointTable(two_armed.columns, two_armed.neutral).snapshot()
+    poses = both.poses(dict(zip(both.joints, both.random(1, seed=3)[0])) | dict.fromkeys(TORSO, 0.0))
+    request = hands_request([matrix_row(poses[hand]) for hand in HANDS], ("", ""), group_name="both")
+    request.robot_state = robot_state(list(TORSO), [0.0, 0.0])
+    found = solution(ik(two_armed, joints, request, groups={"both": ("torso", "left_hand")}))
+    assert set(found) == {*TORSO, *ARMS}
+    assert (found["lift"], found["waist"]) == (0.0, 0.0)
+    for hand in HANDS:
+        assert max(errors(both.poses(found)[hand], poses[hand])) <= 1e-3
+    refused(
+        ik(two_armed, joints, request, groups={"both": ("left_link_2", "left_hand")}),
+        ErrorCode.INVALID_GROUP_NAME,
+        "not above ['right_hand']",
+    )
+
+
+@pytest.mark.parametrize(
+    ("links", "rows", "code", "words"),
+    [
+        (["left_hand", "left_hand"], [(0, 0, 0, 0, 0, 0, 1)] * 2, ErrorCode.INVALID_LINK_NAME, "twice"),
+        (["left_hand", "third_hand"], [(0, 0, 0, 0, 0, 0, 1)] * 2, ErrorCode.INVALID_LINK_NAME, "third_hand"),
+        (["left_hand", ""], [(0, 0, 0, 0, 0, 0, 1)] * 2, ErrorCode.INVALID_LINK_NAME, "''"),
+        (HANDS, [(0, 0, 1, 0, 0, 0, 1), (0, 0, 1, 0, 0, 0, 0)], ErrorCode.INVALID_GOAL_CONSTRAINTS, "INVALID_INPUT"),
+        (HANDS, [(0, 0, 1, 0, 0, 0, 1), (9, 0, 0, 0, 0, 0, 1)], ErrorCode.NO_IK_SOLUTION, "left_hand and right_hand"),
+    ],
+)
+def test_several_tips_that_can_not_be_placed_are_refused_with_the_reason(
+    two_armed: ServedModel, links: list[str], rows: list[Any], code: ErrorCode, words: str
+) -> None:
+    joints = JointTable(two_armed.columns, two_armed.neutral).snapshot()
+    request = hands_request(rows)
+    request.ik_link_names = list(links)
+    refused(ik(two_armed, joints, request), code, words)
 
 
 # --- forward kinematics -----------------------------------------------------------------------------------------------

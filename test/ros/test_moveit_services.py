@@ -18,21 +18,22 @@ from oracle import PANDA, Oracle, errors, matrix_row, row_matrix
 
 from pk_ros.requests import ErrorCode
 
-TIP = "panda_hand"
+TIP, ELBOW = "panda_hand", "panda_link4"
 
 
 @pytest.mark.timeout(600)  # the first run builds the messages
 def test_moveit_s_requests_are_answered_over_dds(tmp_path: Path) -> None:
     environment = message_packages.environment("moveit_msgs")
     oracle = Oracle(PANDA)
-    T = oracle.poses(dict(zip(oracle.joints, oracle.random(1)[0])))[TIP]
+    poses = oracle.poses(dict(zip(oracle.joints, oracle.random(1)[0])))
+    T = poses[TIP]
     node = kinematics_node(
         tmp_path, "/moveit", environment, robot_file=str(PANDA), moveit__fk_service="/moveit/fk/of_moveit"
     )
-    row = [str(value) for value in matrix_row(T)]
+    rows = [text for tip in (TIP, ELBOW) for text in (tip, *map(str, matrix_row(poses[tip])))]
     with (
         node,
-        Program(tmp_path / "client.json", "moveit_client", "/moveit", TIP, *row, environment=environment) as client,
+        Program(tmp_path / "client.json", "moveit_client", "/moveit", *rows, environment=environment) as client,
     ):
         assert client.wait() == 0, client.output + node.output
         assert node.running
@@ -46,8 +47,13 @@ def test_moveit_s_requests_are_answered_over_dds(tmp_path: Path) -> None:
     assert said["frame"] == oracle.root
     assert said["far"]["code"] == ErrorCode.NO_IK_SOLUTION
     assert said["late"]["code"] == ErrorCode.TIMED_OUT
-    assert said["two tips"]["code"] == ErrorCode.UNRECOGNIZED_GOAL_TYPE
-    assert "2 tips at once" in said["two tips"]["reason"]
+    assert said["two tips"]["code"] == ErrorCode.SUCCESS, said["two tips"]["reason"]
+    found = oracle.poses(said["two tips"]["positions"])
+    for tip in (TIP, ELBOW):
+        position_error, rotation_error = errors(found[tip], poses[tip])
+        assert position_error <= 1e-4
+        assert rotation_error <= 1e-3
+    assert said["one pose of two"]["code"] == ErrorCode.INVALID_LINK_NAME
 
 
 @pytest.mark.skipif(importlib.util.find_spec("moveit_msgs") is not None, reason="moveit_msgs is installed")

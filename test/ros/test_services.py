@@ -60,6 +60,7 @@ def ik_request(**fields: Any) -> SimpleNamespace:
     request = SimpleNamespace(
         header=SimpleNamespace(frame_id=""),
         tip_link=TIP,
+        tip_links=[],
         targets=[],
         target_array=[],
         seed_joint_names=[],
