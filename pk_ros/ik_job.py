@@ -69,7 +69,8 @@ class IKJob(SlicedRequest):
 
     Attributes:
         weight: number of targets.
-        deadline: [s].
+        deadline: when the solver is to stop, so that the answer leaves in time [s].
+        timed_out: whether it was stopped, and answered what was done.
         n_done, n_solved: targets tried so far, and those of them with a solution.
     """
 
@@ -85,6 +86,7 @@ class IKJob(SlicedRequest):
         *,
         frames: Frames | None = None,
         now: Callable[[], float] = time.monotonic,
+        answer_time: Callable[[int], float] = lambda rows: 0.0,
     ) -> None:
         """Refuse what is too large; all else waits for the first step.
 
@@ -92,14 +94,15 @@ class IKJob(SlicedRequest):
             joints: the joints when the request arrived; they place a `frame_id` that moves.
             arrived: when it arrived, on the clock `now` [s]; the timeout counts from there.
             frames: frames besides those of the model.
+            answer_time: gives how long an answer with so many rows takes to leave [s]; at most half of the timeout is kept for it.
         """
         self._model, self._joints, self._request, self._settings = model, joints, request, settings
-        self._frames, self._now = frames, now
+        self._frames, self._now, self._answer_time = frames, now, answer_time
         self._plan: IKPlan | None = None
         self._rows = _Rows(0, 1, 0)
         self._slice, self._solver_time, self._canceled = _FIRST_SLICE, 0.0, False
         self.n_done = self.n_solved = self.weight = 0
-        self.deadline = arrived
+        self.deadline, self.timed_out = arrived, False
         self._guard(self._admit)
 
     def cancel(self) -> None:
@@ -109,7 +112,7 @@ class IKJob(SlicedRequest):
     def _admit(self) -> None:
         self.weight = count_targets(self._request, self._settings)
         self._timeout = read_timeout(self._request, self._settings, self.weight)
-        self.deadline += self._timeout
+        self.deadline += self._timeout - min(self._answer_time(self.weight), 0.5 * self._timeout)
 
     def _advance(self) -> None:
         if self._plan is None and self.answer is None:
@@ -166,6 +169,7 @@ class IKJob(SlicedRequest):
             rows.reasons[self.n_done :] = CANCELED
             code, message = ErrorCode.PREEMPTED, f"canceled after {self.n_done} of {n} targets"
         else:
+            self.timed_out = bool((rows.reasons == pk.IKStatus.TIMEOUT).any())
             failed = bool((rows.reasons[:, 0] != pk.IKStatus.CONVERGED).any())
             code = ErrorCode.NO_IK_SOLUTION if failed else ErrorCode.SUCCESS
             message = _tell(rows.reasons, rows.num_found)

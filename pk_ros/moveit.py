@@ -48,11 +48,12 @@ class PositionIKJob(IKJob):
         *,
         frames: Frames | None = None,
         now: Callable[[], float] = time.monotonic,
+        answer_time: Callable[[int], float] = lambda rows: 0.0,
     ) -> None:
         """Refuse what is not done; all else waits for the first step, as with any IKJob."""
         self._ik_request, self.state = ik_request, joints
         self.leaves_collisions = bool(ik_request.avoid_collisions) and not settings.refuse_collisions
-        super().__init__(model, joints, ik_request, settings, arrived, frames=frames, now=now)
+        super().__init__(model, joints, ik_request, settings, arrived, frames=frames, now=now, answer_time=answer_time)
 
     def _admit(self) -> None:
         _refuse_what_is_not_done(self._ik_request, self._settings)

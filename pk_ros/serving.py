@@ -19,6 +19,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.task import Future
 
 from .action import SolveIKBatch
+from .answer_time import AnswerTime
 from .answers import fill_fk_response, fill_ik_response
 from .diagnostics import Facts
 from .fk_job import FKJob
@@ -77,6 +78,7 @@ class KinematicsServer:
         self._qos = QoSProfile(depth=values["requests.max_waiting"])
         self._lane = RequestLane(node, self._qos, complain)
         self._identity = secrets.randbits(64)
+        self._answer_time = AnswerTime()
         self._goals: dict[bytes, IKJob] = {}
         self._moveit = {name: values[f"moveit.{name}_service"] for name in ("ik", "fk")}
         self._action: ActionServer | None = None
@@ -144,7 +146,9 @@ class KinematicsServer:
         job = self._ik_job(request, arrived)
         await self._finish(job, arrived, self._lane.wake)
         response.server = self._identity
-        return fill_ik_response(response, job.answer)
+        filled = fill_ik_response(response, job.answer)
+        self._learn_from(job)
+        return filled
 
     async def _on_compute_fk(self, request: ComputeFK.Request, response: ComputeFK.Response) -> ComputeFK.Response:
         arrived = time.monotonic()
@@ -155,14 +159,16 @@ class KinematicsServer:
 
     async def _on_position_ik(self, request: Any, response: Any) -> Any:
         arrived = time.monotonic()
-        job = PositionIKJob(*self._view(), request.ik_request, self._settings(), arrived, frames=self._frames)
+        job = self._ik_job(request.ik_request, arrived, PositionIKJob)
         if job.leaves_collisions:
             self._node.get_logger().warning(
                 "a request is to avoid collisions, which are not looked for (parameter moveit.avoid_collisions)",
                 once=True,
             )
         await self._finish(job, arrived, self._lane.wake)
-        return job.fill(response, self._node.get_clock().now().to_msg())
+        filled = job.fill(response, self._node.get_clock().now().to_msg())
+        self._learn_from(job)
+        return filled
 
     async def _on_position_fk(self, request: Any, response: Any) -> Any:
         arrived = time.monotonic()
@@ -187,8 +193,14 @@ class KinematicsServer:
             job.cancel()
         return CancelResponse.ACCEPT
 
-    def _ik_job(self, request: Any, arrived: float) -> IKJob:
-        return IKJob(*self._view(), request, self._settings(), arrived, frames=self._frames)
+    def _ik_job(self, request: Any, arrived: float, kind: type[IKJob] = IKJob) -> IKJob:
+        model, joints = self._view()
+        settings, expected = self._settings(), self._answer_time.expected
+        return kind(model, joints, request, settings, arrived, frames=self._frames, answer_time=expected)
+
+    def _learn_from(self, job: IKJob) -> None:
+        if job.timed_out:
+            self._answer_time.learn(job.weight, time.monotonic() - job.deadline)
 
     async def _finish(
         self,
