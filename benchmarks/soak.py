@@ -14,42 +14,21 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
 import node_poses  # before rclpy: it chooses a domain
 import numpy as np
 import rclpy
+import soak_judgement
 import torch
 from rclpy.executors import SingleThreadedExecutor
+from soak_judgement import Usage
 
 import pk_core as pk
 from pk_ros.client import KinematicsClient, RequestRefused
 
 TIP, BASE = "left_arm_end", "torso_3"
 SIZES = (1, 1, 1, 30, 1000)  # targets of the requests, in turn
-MOST_GROWTH = 16.0  # [MB]; what allocators keep comes and goes by some
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What a process holds."""
-
-    memory: float  # [MB]
-    threads: int
-    files: int
-
-    @staticmethod
-    def of(pid: int) -> Usage:
-        """Read it from /proc."""
-        process = Path(f"/proc/{pid}")
-        pages = int((process / "statm").read_text().split()[1])
-        return Usage(
-            memory=pages * os.sysconf("SC_PAGE_SIZE") / 2**20,
-            threads=len(os.listdir(process / "task")),
-            files=len(os.listdir(process / "fd")),
-        )
 
 
 class Load(threading.Thread):
@@ -112,19 +91,6 @@ def watch(node: subprocess.Popen, probe: node_poses.Probe, load: Load, seconds: 
     return samples
 
 
-def growth(samples: list[Usage]) -> list[str]:
-    """Compare the second quarter of the time with the last: say what grew."""
-    quarter = len(samples) // 4
-    early, late = samples[quarter : 2 * quarter], samples[-quarter:]
-    found = []
-    for name, most in (("memory", MOST_GROWTH), ("threads", 2), ("files", 0)):  # pools make threads when they need them
-        before, after = (median(getattr(sample, name) for sample in part) for part in (early, late))
-        print(f"{name}: {before:g} -> {after:g}")
-        if after > before + most:
-            found.append(f"{name} grew from {before:g} to {after:g}")
-    return found
-
-
 def main() -> int:
     """Run, and say what was wrong."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -142,7 +108,7 @@ def main() -> int:
     load = Load(text)
     try:
         samples = watch(node, probe, load, options.seconds)
-        problems = growth(samples) if node.poll() is None else [f"the node ended with {node.returncode}"]
+        problems = soak_judgement.growth(samples) if node.poll() is None else [f"the node ended with {node.returncode}"]
     finally:
         node.terminate()
         node.wait()
@@ -154,9 +120,8 @@ def main() -> int:
     print(
         f"{load.requests} requests with {load.targets} targets, all solved, and {load.refused} refused as they should"
     )
-    problems += [load.problem] if load.problem else []
-    if lost > options.lost * len(probe.came):
-        problems.append(f"{lost} joint_states without poses")
+    problems += soak_judgement.losses(lost, len(probe.came), options.lost)
+    problems += soak_judgement.load(load.requests, load.refused, load.problem)
     print("; ".join(problems) or "nothing grew")
     return bool(problems)
 

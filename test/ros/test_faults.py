@@ -24,11 +24,12 @@ TARGET = [0.4, 0.0, 0.4, 1.0, 0.0, 0.0, 0.0]
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_the_soak_finds_nothing_that_grows() -> None:
-    """Seconds of what `benchmarks/soak.py` does for half an hour by default."""
+    """A minute of what `benchmarks/soak.py` does for half an hour by default; a busy machine loses some joint_states."""
     paths = [str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(
-        [sys.executable, str(REPOSITORY / "benchmarks" / "soak.py"), "--seconds", "12", "--lost", "1"],
+        [sys.executable, str(REPOSITORY / "benchmarks" / "soak.py"), "--seconds", "60", "--lost", "0.1"],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,
