@@ -8,7 +8,6 @@ after the first quarter of the time, poses stayed out or a request was not answe
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
