@@ -142,11 +142,12 @@ class IKJob(SlicedRequest):
     def _read(self) -> IKPlan | None:
         """Check the request and bring it to what the solver takes; None where the answer is already clear."""
         request, model, settings = self._request, self._model, self._settings
-        targets = read_targets(request, max(1, len(request.tip_links)))
-        if not len(targets) and not (request.tip_links or request.tip_link or settings.tip):
+        asks_nothing = not len(request.targets) and not len(request.target_array)
+        if asks_nothing and not (request.tip_links or request.tip_link or settings.tip):
             self.answer = IKAnswer()
             return None
         tips, base = read_tips(model, request, settings), read_base(model, request.base_link)
+        targets = read_targets(request, len(tips))
         joints = joints_between(model, tips, base, self._joints.q)
         seeds = read_seeds(request, joints, len(targets))
         num_solutions = read_num_solutions(request)

@@ -18,6 +18,7 @@ import torch
 from bench import REPOSITORY, Bench, Program, kinematics_node
 from oracle import PANDA, UR5E
 from pk_ros.srv import ComputeFK, SolveIK
+from std_msgs.msg import Header
 
 TIP = "panda_hand"
 TARGET = [0.4, 0.0, 0.4, 1.0, 0.0, 0.0, 0.0]
@@ -89,6 +90,9 @@ def test_a_flood_of_what_is_wrong_does_not_fill_the_log(panda_node: Program, pan
         ({"target_array": [0.4, 0.0, 0.4, 0.0, 0.0, 0.0, 0.0]}, SolveIK.Response.NO_IK_SOLUTION),
         ({"target_array": [1e308] * 7}, SolveIK.Response.NO_IK_SOLUTION),
         ({"tip_link": "x" * 10_000_000}, SolveIK.Response.INVALID_LINK_NAME),
+        ({"header": Header(frame_id="no such frame")}, SolveIK.Response.FRAME_TRANSFORM_FAILURE),
+        ({"tip_link": "", "tip_links": [TIP] * 100_000}, SolveIK.Response.INVALID_LINK_NAME),
+        ({"tip_link": "", "tip_links": [TIP, "panda_link4"]}, SolveIK.Response.INVALID_GOAL_CONSTRAINTS),
         ({"base_link": "\u20ac" * 1000}, SolveIK.Response.INVALID_GROUP_NAME),
         ({"seeds": [0.0] * 8}, SolveIK.Response.INVALID_ROBOT_STATE),
         ({"seeds": [np.inf] * 7}, SolveIK.Response.NO_IK_SOLUTION),

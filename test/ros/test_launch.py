@@ -85,8 +85,9 @@ def test_by_default_only_our_node_starts_with_the_params_file_as_it_is(launch_fi
 
 def test_arguments_given_override_the_params_file_and_are_parameters_of_the_node(launch_file: dict[str, Any]) -> None:
     given = {"robot_file": "/robot.urdf", "tip": "1", "device": "cuda:0", "publish_tf": "True", "managed": "0"}
-    (node,) = started(launch_file, **given, frame_prefix="2/", publish_rate="50")
+    (node,) = started(launch_file, **given, frame_prefix="2/", publish_rate="50", use_sim_time="1")
     _, overrides = node.parameters
+    assert overrides.pop("use_sim_time") is True  # of every node of ROS
     assert plain(overrides) == {
         "robot_file": "/robot.urdf", "tip": "1", "device": "cuda:0", "publish_tf": True, "managed": False,
         "frame_prefix": "2/", "publish_rate": 50.0,
@@ -122,7 +123,7 @@ def test_what_is_started_is_installed(launch_file: dict[str, Any]) -> None:
         assert (REPOSITORY / script).stat().st_mode & 0o111
 
 
-@pytest.mark.parametrize("name", ["demo", "managed", "publish_tf"])
+@pytest.mark.parametrize("name", ["demo", "managed", "publish_tf", "use_sim_time"])
 def test_neither_true_nor_false_is_an_error(launch_file: dict[str, Any], name: str) -> None:
     with pytest.raises(ValueError, match="neither true nor false"):
         started(launch_file, **{name: "maybe"})

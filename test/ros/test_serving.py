@@ -18,7 +18,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed: no ROS here")
 pytest.importorskip("pinocchio", reason="pin is the judge of these tests")
 
 from action_msgs.msg import GoalStatus
-from bench import REPOSITORY, Bench, Program, kinematics_node
+from bench import REPOSITORY, Bench, Program, held, kinematics_node
 from oracle import PANDA, Oracle, errors, matrix_row
 from pk_ros.action import SolveIKBatch
 from pk_ros.srv import ComputeFK, SolveIK
@@ -218,16 +218,24 @@ def test_ten_clients_get_every_answer_from_a_node_that_is_killed_and_restarted(t
     check(oracle, np.array(answer), Ts)
 
 
-def test_a_client_that_is_killed_while_it_waits_harms_nobody(
+def test_a_client_that_is_killed_while_it_waits_harms_nobody_and_leaves_nothing_behind(
     panda_node: Program, panda_bench: Bench, tmp_path: Path
 ) -> None:
-    with clients(tmp_path, np.tile(HARD, (20_000, 1)), "/panda/kinematics", 2, seconds=60.0, timeout=60.0) as doomed:
+    before = held(panda_node.pid)
+    with clients(tmp_path, np.tile(HARD, (1000, 1)), "/panda/kinematics", 2, seconds=60.0, timeout=60.0) as doomed:
         wait_for(lambda: "begun" in doomed.output or not doomed.running, "the client to kill")
         time.sleep(0.5)
         assert doomed.running, doomed.output
         doomed.stop(signal.SIGKILL)
     response = panda_bench.call(SolveIK, "kinematics/solve_ik", SolveIK.Request(tip_link=TIP, target_array=TARGET))
     assert response.error_code == SolveIK.Response.SUCCESS
+    wait_for(lambda: panda_bench.diagnosis("panda")["requests waiting"] == "0", "the end of what it had asked for")
+    panda_bench.wait_until(
+        lambda: (
+            held(panda_node.pid)["files"] <= before["files"] and held(panda_node.pid)["threads"] <= before["threads"]
+        ),
+        "the end of what the node held for it",
+    )
     assert panda_node.running
 
 
