@@ -18,13 +18,17 @@ SHARE = Path(get_package_share_directory("pk_ros"))
 ARGUMENTS = {
     "name": ("kinematics", "Name of the node; its topics and services stand below it."),
     "robot_file": ("", "Path of a URDF, SDF or MJCF file. Empty: the params file's, else the topic."),
-    "robot_description_topic": ("robot_description", "Latched topic with the description, as of robot_state_publisher."),
+    "robot_description_topic": (
+        "robot_description",
+        "Latched topic with the description, as of robot_state_publisher.",
+    ),
     "joint_states_topic": ("joint_states", "Topic with the joint states."),
     "tip": ("", "The link that IK requests with an empty tip_link mean."),
     "device": ("", "Where kinematics is computed: cpu, cuda or cuda:<number>."),
     "publish_tf": ("", "true: also publish /tf and /tf_static. Not beside a robot_state_publisher of the same robot."),
     "frame_prefix": ("", "Put before every frame_id that is published, such as left/ for one of two robots."),
     "publish_rate": ("", "The most often that poses are published [Hz]; 0: for each joint_states message."),
+    "use_sim_time": ("", "true: take the time of /clock."),
     "managed": ("", "true: be a lifecycle node, which serves when it is configured and activated."),
     "params_file": (str(SHARE / "config" / "kinematics.yaml"), "YAML file with the node's parameters."),
     "namespace": ("", "Namespace of the node and its topics."),
@@ -39,7 +43,7 @@ def parameters_given(given: dict[str, str]) -> dict[str, ParameterValue | bool |
         for name in ("robot_file", "tip", "device", "frame_prefix")
         if given[name]
     }
-    parameters |= {name: is_true(given[name]) for name in ("publish_tf", "managed") if given[name]}
+    parameters |= {name: is_true(given[name]) for name in ("publish_tf", "use_sim_time", "managed") if given[name]}
     if given["publish_rate"]:
         parameters["publish_rate"] = float(given["publish_rate"])
     return parameters
