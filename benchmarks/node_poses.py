@@ -26,11 +26,11 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from pk_ros.msg import LinkPoses
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from pk_ros.fast_lane import FastLane
+from pk_ros.lanes import NodeWithLanes
 
 LIMBS = {"torso": 3, "head": 2, "left_arm": 7, "right_arm": 7, "left_leg": 6, "right_leg": 6}  # 31 joints
 AXES = ("1 0 0", "0 1 0", "0 0 1")
@@ -58,7 +58,7 @@ def humanoid() -> tuple[str, list[str]]:
     return f'<robot name="humanoid">{"".join(links + joints)}</robot>', names
 
 
-class Probe(Node):
+class Probe(NodeWithLanes):
     """Publishes joint_states at a steady rate, and notes when the poses of each come."""
 
     def __init__(self, names: list[str], rate: float, count: int) -> None:
@@ -68,19 +68,9 @@ class Probe(Node):
         self.sent, self.came = np.full(count, np.nan), np.full(count, np.nan)
         self.status: dict[str, str] = {}
         self._publisher = self.create_publisher(JointState, "joint_states", 1000)
-        self._lane = FastLane(self.context, print)
-        self._lane.add(self.create_subscription(LinkPoses, "kinematics/link_poses", self._on_poses, 1000, raw=True))
+        self.fast_lane = FastLane(self.context, print)
+        self.fast_lane.add(self.create_subscription(LinkPoses, "kinematics/link_poses", self._on_poses, 1000, raw=True))
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
-
-    @property
-    def subscriptions(self) -> list[object]:
-        lane = getattr(self, "_lane", None)
-        return [s for s in super().subscriptions if lane is None or s not in lane.subscriptions]
-
-    @property
-    def waitables(self) -> list[object]:
-        lane = getattr(self, "_lane", None)
-        return [w for w in super().waitables if lane is None or w not in lane.waitables]
 
     def publish_all(self) -> None:
         """Publish for as long as it takes, from this thread."""
@@ -93,7 +83,7 @@ class Probe(Node):
             time.sleep(max(0.0, due - time.monotonic()))
 
     def close(self) -> None:
-        self._lane.close()
+        self.fast_lane.close()
 
     def _on_poses(self, raw: bytes) -> None:
         seconds, number = struct.unpack_from("<iI", raw, 4)

@@ -18,7 +18,7 @@ if __name__ == "__main__":
 import functools
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -31,25 +31,20 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType, JumpThreshold
 from rclpy.duration import Duration
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
-from rclpy.guard_condition import GuardCondition
-from rclpy.lifecycle import LifecycleNodeMixin, LifecycleState, TransitionCallbackReturn
-from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
-from rclpy.service import Service
-from rclpy.subscription import Subscription
 from rclpy.task import Future
-from rclpy.waitable import Waitable
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from .description import Description, DescriptionReader, Outcome, make_ready
 from .diagnostics import Facts, Level, abridged, diagnose
+from .lanes import NodeWithLanes
+from .managed import Managed
 from .messages import descriptor, diagnostic_array, model_message
 from .msg import Model
 from .node_log import Announcer, NodeLog
 from .parameters import PARAMETERS, find_problems, request_settings, value_problems
 from .pose_topics import LATCHED, PoseTopics
-from .request_lane import RequestGroup
 from .served_model import ServedModel, warm_up
 from .serving import KinematicsServer
 
@@ -67,13 +62,12 @@ def _never_raises(callback: Callable[..., None]) -> Callable[..., None]:
     return guarded
 
 
-class KinematicsNode(LifecycleNodeMixin, Node):
+class KinematicsNode(Managed, NodeWithLanes):
     """Serve the kinematics of one robot. See `parameters.PARAMETERS` for what can be set."""
 
     def __init__(self, **options: Any) -> None:
         self._at_end = ExitStack()  # first of all: rclpy destroys a node that could not be made, too
-        self._poses: PoseTopics | None = None
-        Node.__init__(self, "kinematics", **options)
+        NodeWithLanes.__init__(self, "kinematics", **options)
         self._log = NodeLog(self.get_logger())
         self._values = self._declare_parameters()
         self._facts = Facts()
@@ -87,7 +81,8 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         self._wake = self.create_guard_condition(self._on_wake)
         self._at_end.callback(self._forget_guard)
         self._poses = PoseTopics(self, self._log.complain)
-        self._at_end.callback(self._poses.lane.close)
+        self.fast_lane = self._poses.lane
+        self._at_end.callback(self.fast_lane.close)
         self._poses.configure(self._values)
         self._reader = DescriptionReader(self._trigger)
         self._at_end.callback(self._reader.close)
@@ -104,34 +99,11 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         self._at_end.callback(self._warmer.shutdown, wait=False, cancel_futures=True)
         self._connect()
         if self._values["managed"]:
-            self._facts.state = "unconfigured"
-            LifecycleNodeMixin.__init__(self)
+            self.manage()
         else:
-            self._begin_serving()
+            self.begin_serving()
             if (description := self._description_in(self._values)) is not None:
                 self._offer(description)
-
-    @property
-    def subscriptions(self) -> Iterator[Subscription]:
-        """Those that the node's executor takes: all but those of the lane."""
-        taken = self._poses.lane.subscriptions if self._poses is not None else ()
-        return (subscription for subscription in super().subscriptions if subscription not in taken)
-
-    @property
-    def services(self) -> Iterator[Service]:
-        """Those that the node's executor takes: all but those of the server's lane."""
-        return (service for service in super().services if not isinstance(service.callback_group, RequestGroup))
-
-    @property
-    def guards(self) -> Iterator[GuardCondition]:
-        """Those that the node's executor looks at, as above."""
-        return (guard for guard in super().guards if not isinstance(guard.callback_group, RequestGroup))
-
-    @property
-    def waitables(self) -> Iterator[Waitable]:
-        """Those that the node's executor takes, as above."""
-        taken = self._poses.lane.waitables if self._poses is not None else ()
-        return (waitable for waitable in super().waitables if waitable not in taken)
 
     def destroy_node(self) -> None:
         """Stop the threads, without waiting for what they are at, then the rest."""
@@ -149,59 +121,35 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = self.get_clock().create_jump_callback(back, post_callback=lambda _: self._poses.forget_time())
 
-    def _begin_serving(self) -> None:
+    # --- what a lifecycle is made of ------------------------------------------------------------------------------------
+
+    def prepare(self) -> bool:
+        """Read the description and compile; without one that can be served there is nothing to serve."""
+        description = self._description_in(self._values) or self._heard
+        if description is None:
+            self._refuse("nowhere", "there is none yet: set robot_description or robot_file, or latch it on the topic")
+            return False
+        self._take(make_ready(description))
+        return self._model is not None
+
+    def begin_serving(self) -> None:
+        """Subscribe, publish poses, and offer services where there is a robot."""
         self._serving = True
         self._poses.open()
         if self._model is not None:
             self._server.offer()
 
-    def _end_serving(self) -> None:
+    def end_serving(self) -> None:
+        """Take that back; the robot is kept."""
         self._serving = False
         self._poses.close()
         self._server.withdraw()
 
-    # --- lifecycle, where `managed` is set ----------------------------------------------------------------------------
-
-    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Read the description and compile; without one that can be served the node stays unconfigured."""
-        description = self._description_in(self._values) or self._heard
-        if description is None:
-            self._refuse("nowhere", "there is none yet: set robot_description or robot_file, or latch it on the topic")
-            return TransitionCallbackReturn.FAILURE
-        self._take(make_ready(description))
-        if self._model is None:
-            return TransitionCallbackReturn.FAILURE
-        self._facts.state = "inactive"
-        return TransitionCallbackReturn.SUCCESS
-
-    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Serve."""
-        self._begin_serving()
-        self._facts.state = "active"
-        return TransitionCallbackReturn.SUCCESS
-
-    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Serve no longer; the robot is kept."""
-        self._end_serving()
-        self._facts.state = "inactive"
-        return TransitionCallbackReturn.SUCCESS
-
-    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+    def forget(self) -> None:
         """Forget the robot."""
-        self._end_serving()
         self._model = self._served = None
         self._poses.serve(None)
         self._facts.robot = self._facts.source = self._facts.hash = self._facts.refused = ""
-        self._facts.state = "unconfigured"
-        return TransitionCallbackReturn.SUCCESS
-
-    on_error = on_cleanup
-
-    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Serve no longer, for good."""
-        self.on_cleanup(state)
-        self._facts.state = "finalized"
-        return TransitionCallbackReturn.SUCCESS
 
     # --- parameters ---------------------------------------------------------------------------------------------------
 
@@ -230,7 +178,7 @@ class KinematicsNode(LifecycleNodeMixin, Node):
         if not problems and (description := self._description_in(values)) is not None:
             if problem := description.problem():
                 problems.append(f"description from {description.source} refused: {abridged(problem)}")
-            elif self._facts.state != "unconfigured":
+            elif self.state != "unconfigured":
                 self._offer(description)
         if not problems:
             self._trigger()
@@ -251,7 +199,7 @@ class KinematicsNode(LifecycleNodeMixin, Node):
     @_never_raises
     def _on_description(self, message: String) -> None:
         self._heard = Description(message.data, "the topic robot_description", self._values["device"])
-        if self._facts.state != "unconfigured":
+        if self.state != "unconfigured":
             self._offer(self._heard)
 
     def _offer(self, description: Description) -> None:
@@ -281,7 +229,7 @@ class KinematicsNode(LifecycleNodeMixin, Node):
     def _take(self, outcome: Outcome) -> None:
         if outcome.model is None:
             self._refuse(outcome.description.source, outcome.reason)
-        elif self._facts.state != "finalized":
+        elif self.state != "finalized":
             self._install(outcome.model, outcome.description)
 
     def _refuse(self, source: str, reason: str) -> None:
@@ -342,7 +290,7 @@ class KinematicsNode(LifecycleNodeMixin, Node):
     def _report(self) -> None:
         self._poses.tell(self._facts)
         self._server.tell(self._facts)
-        self._facts.loading = self._reader.busy
+        self._facts.loading, self._facts.state = self._reader.busy, self.state
         now = time.monotonic()
         diagnosis = diagnose(self._facts, now)
         if self._announcer.is_news(diagnosis, now):

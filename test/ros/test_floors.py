@@ -12,6 +12,8 @@ KNOW_RCLPY = {
     "client.py",
     "demo.py",
     "fast_lane.py",
+    "lanes.py",
+    "managed.py",
     "moving_joints.py",
     "node.py",
     "pose_topics.py",
