@@ -193,25 +193,23 @@ class Chain(ChainInfo, ChainVelocities):
     def _frames(self, names: Iterable[str]) -> TreeTensors:
         """Give the tree that ends at these frames, made once where that is the same for every call."""
         key = tuple(names)
-        if torch.compiler.is_dynamo_compiling():  # what is kept would be a reason to compile anew
-            return self._pruned_to(key)
-        if key in self._pruned:
+        if (
+            not torch.compiler.is_dynamo_compiling() and key in self._pruned
+        ):  # there it would be a reason to compile anew
             return self._pruned[key]
-        made = self._pruned_to(key)
+        for name in key:
+            self._row(name)
+        made = kinematics.pruned(self._tensors, key)
         if lasts(made.constants) and lasts(self._tensors.constants):
             self._pruned[key] = made
         return made
 
-    def _pruned_to(self, key: tuple[str, ...]) -> TreeTensors:
-        for name in key:
-            self._row(name)
-        return kinematics.pruned(self._tensors, key)
-
     def _motions(self, frame: str) -> Motions:
         """Give what moves a frame, made once where that is the same for every call."""
-        if frame in self._motions_of:
+        if not torch.compiler.is_dynamo_compiling() and frame in self._motions_of:
             return self._motions_of[frame]
-        made = Motions.make(self._frames((frame,)))
-        if (frame,) in self._pruned and lasts(made.columns):
+        self._row(frame)
+        made = Motions.make(self._tensors.pruned((frame,)))
+        if lasts(made.columns) and lasts(made.tree.constants) and lasts(self._tensors.constants):
             self._motions_of[frame] = made
         return made

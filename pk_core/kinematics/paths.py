@@ -38,7 +38,12 @@ def kernels_on(device: torch.device) -> ModuleType | None:
 
 def operators_serve(tree: TreeTensors) -> bool:
     """Say whether torch.compile traces the call, and the kernels as its operators are right there."""
-    if not torch.compiler.is_dynamo_compiling() or torch.compiler.is_exporting() or tree.parametrised:
+    if (
+        not torch.compiler.is_dynamo_compiling()
+        or torch.compiler.is_exporting()
+        or tree.parametrised
+        or tree.operator == ""
+    ):
         return False
     return _operators_serve(tree.constants.device, tree.constants.dtype)
 

@@ -22,7 +22,7 @@ class TreeTensors:
             dtype of the chain.
         parametrised: the constants are computed from model parameters, which gradients may have to reach.
         layout, frame_nodes: those of the tree as plain integers: torch.compile unrolls a loop over them.
-        operator: what `operators` call it, where it was made for them.
+        operator: what `operators` call it; None: it has no name yet; empty: it was pruned and can't have one while compiling.
     """
 
     tree: Tree
@@ -56,7 +56,7 @@ class TreeTensors:
         with torch.inference_mode(False):  # what is made there can't take part in a backward pass
             constants = self.constants[..., nodes, :]
         tree = self._source(nodes, layout, frame_names, frame_nodes)
-        return TreeTensors(tree, constants, self.parametrised, layout, frame_nodes)
+        return TreeTensors(tree, constants, self.parametrised, layout, frame_nodes, operator="")
 
     def _source(
         self, nodes: list[int], layout: list[list[int]], frame_names: tuple[str, ...], frame_nodes: list[int]
