@@ -156,8 +156,9 @@ def _kernels(capacity: int, dtype: str) -> dict[str, Any]:
         slot = cuda.grid(1)
         own = slot if constants.shape[0] == 1 else 0
         for row in range(slot, q.shape[0], cuda.gridsize(1)):
+            forward_block(q, row, constants, layout, RARE, pose, motion, local)
             parameter_block(
-                q, row, 1, own, constants, layout, RARE, frame_nodes, grad_out, grad_q, grad_constants, pose, grad, motion, local
+                q, row, 1, own, constants, layout, frame_nodes, grad_out, grad_q, grad_constants, pose, grad
             )  # fmt: skip
 
     @cuda.jit
@@ -169,7 +170,8 @@ def _kernels(capacity: int, dtype: str) -> dict[str, Any]:
         for i in range(6):
             for k in range(nv):
                 own[0, i, k] = 0
-        jacobian_block(q, row, 1, constants, layout, RARE, node, locations, None, own, 0, pose, motion, local, point)
+        forward_block(q, row, constants, layout, RARE, pose, motion, local)
+        jacobian_block(row, 1, constants, layout, RARE, node, locations, None, own, 0, pose, point)
         _write_rows(own[0], 6, nv, out, tile)
 
     @cuda.jit
@@ -178,9 +180,8 @@ def _kernels(capacity: int, dtype: str) -> dict[str, Any]:
         motion, local = cuda.local.array((3, 1), real), cuda.local.array((12, 1), real)
         row = cuda.grid(1)
         if row < q.shape[0]:
-            jacobian_block(
-                q, row, 1, constants, layout, RARE, node, locations, rates, out, row, pose, motion, local, point
-            )
+            forward_block(q, row, constants, layout, RARE, pose, motion, local)
+            jacobian_block(row, 1, constants, layout, RARE, node, locations, rates, out, row, pose, point)
 
     @cuda.jit
     def jacobian_sweep(q, constants, layout, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants):
@@ -190,9 +191,10 @@ def _kernels(capacity: int, dtype: str) -> dict[str, Any]:
         slot = cuda.grid(1)
         own = slot if constants.shape[0] == 1 else 0
         for row in range(slot, q.shape[0], cuda.gridsize(1)):
+            forward_block(q, row, constants, layout, RARE, pose, motion, local)
             jacobian_sweep_block(
-                q, row, 1, own, constants, layout, RARE, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants,
-                pose, grad, motion, local, point, pull,
+                q, row, 1, own, constants, layout, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants,
+                pose, grad, point, pull,
             )  # fmt: skip
 
     return dict(

@@ -71,13 +71,10 @@ def _rare_columns(rare, kind, here, point, rates, start, count, column, first, j
 
 
 @kernel_part
-def jacobian_block(
-    q, start, count, constants, layout, rare, node, locations, rates, jacobian, first, pose, motion, local, point
-):  # fmt: skip
-    """Add the Jacobians of a block of configurations, or their products with rates, to rows of `jacobian` from `first` on."""
-    forward_block(q, start, constants, layout, rare, pose, motion, local)
+def jacobian_block(start, count, constants, layout, rare, node, locations, rates, jacobian, first, pose, point):
+    """Add the Jacobians of a block of poses, or their products with rates, to rows of `jacobian` from `first` on."""
     load_points(pose[node], locations, start, point)
-    one = q.dtype.type(1)
+    one = jacobian.dtype.type(1)
     while node >= 0:
         kind, column, here = layout[node, KIND], layout[node, V_COLUMN], pose[node]
         if kind == SCALAR:
@@ -106,6 +103,5 @@ def jacobian_slice(q, constants, layout, rare, node, locations, rates, jacobian,
     motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
     for start in range(begin, end, LANES):
         count = min(LANES, end - start)
-        jacobian_block(
-            q, start, count, constants, layout, rare, node, locations, rates, jacobian, start, pose, motion, local, point
-        )  # fmt: skip
+        forward_block(q, start, constants, layout, rare, pose, motion, local)
+        jacobian_block(start, count, constants, layout, rare, node, locations, rates, jacobian, start, pose, point)

@@ -133,10 +133,9 @@ def _sweep(q, constants, layout, pose, grad, start, count, slot, grad_q, grad_co
 
 @kernel_part
 def parameter_block(
-    q, start, count, slot, constants, layout, rare, frame_nodes, grad_out, grad_q, grad_constants, pose, grad, motion, local
+    q, start, count, slot, constants, layout, frame_nodes, grad_out, grad_q, grad_constants, pose, grad
 ):  # fmt: skip
-    """Add dL/dq and dL/dconstants of a block of configurations."""
-    forward_block(q, start, constants, layout, rare, pose, motion, local)
+    """Add dL/dq and dL/dconstants of a block of configurations and their poses."""
     grad[:] = 0
     for frame in range(frame_nodes.shape[0]):
         own = grad[frame_nodes[frame]]
@@ -157,8 +156,9 @@ def parameter_slice(q, constants, layout, rare, frame_nodes, grad_out, grad_q, g
     motion, local = np.empty((3, LANES), q.dtype), np.empty((12, LANES), q.dtype)
     for start in range(begin, end, LANES):
         count, slot = min(LANES, end - start), (start // LANES if constants.shape[0] == 1 else 0)
+        forward_block(q, start, constants, layout, rare, pose, motion, local)
         parameter_block(
-            q, start, count, slot, constants, layout, rare, frame_nodes, grad_out, grad_q, grad_constants, pose, grad, motion, local
+            q, start, count, slot, constants, layout, frame_nodes, grad_out, grad_q, grad_constants, pose, grad
         )  # fmt: skip
 
 
@@ -221,11 +221,10 @@ def _node_columns(c, kind, column, pose, x, grad_jacobian, row, lane, grad, grad
 
 @kernel_part
 def jacobian_sweep_block(
-    q, start, count, slot, constants, layout, rare, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants,
-    pose, grad, motion, local, point, pull,
+    q, start, count, slot, constants, layout, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants,
+    pose, grad, point, pull,
 ):  # fmt: skip
-    """Add dL/dq, dL/dx and dL/dconstants of a block of configurations."""
-    forward_block(q, start, constants, layout, rare, pose, motion, local)
+    """Add dL/dq, dL/dx and dL/dconstants of a block of configurations and their poses."""
     load_points(pose[tip], locations, start, point)
     grad[:] = 0
     for lane in range(count):
@@ -260,7 +259,8 @@ def jacobian_sweep_slice(
     point, pull = np.empty((3, LANES), q.dtype), np.empty(3)
     for start in range(begin, end, LANES):
         count, slot = min(LANES, end - start), (start // LANES if constants.shape[0] == 1 else 0)
+        forward_block(q, start, constants, layout, rare, pose, motion, local)
         jacobian_sweep_block(
-            q, start, count, slot, constants, layout, rare, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants,
-            pose, grad, motion, local, point, pull,
+            q, start, count, slot, constants, layout, tip, locations, grad_jacobian, grad_q, grad_locations, grad_constants,
+            pose, grad, point, pull,
         )  # fmt: skip
