@@ -40,17 +40,18 @@ from .step import TWO_PI, apply_step, copy, largest_change, project_step
 from .walk import measure
 
 FAR = 10.0  # an error whose square is larger damps no more [rad^2]
+FIRST = 15  # iterations of the first attempt; each further one has one more
 STILL = 1e-9  # a step smaller than this is standing still [rad] or [m]
 
 
 @kernel_part
-def _attempt(q, row, problem, options, targets, w):
+def _attempt(q, row, longest, problem, options, targets, w):
     """Walk from q until the targets are met or there is no getting on; return (status, iterations).
 
     The best configuration that any attempt of this row saw is kept in w.best, its score in w.score.
     """
     last, slow, blocked, e, step = math.inf, 0, False, w.errors[ERROR], w.steps[CHANGE]
-    for iteration in range(options.max_iterations):
+    for iteration in range(longest):
         if options.stop[0] != 0:
             return TIMEOUT, iteration
         score = measure(q, row, problem, options, targets, w)
@@ -70,7 +71,15 @@ def _attempt(q, row, problem, options, targets, w):
         apply_step(q, problem, step)
         if largest_change(step) < STILL:
             return (LIMIT_BLOCKED if blocked else STALLED), iteration + 1
-    return MAX_ITERATIONS, options.max_iterations
+    return MAX_ITERATIONS, longest
+
+
+@jit
+def _longest(attempt, n_seeds, options):
+    """Give how many iterations an attempt has: starts of ours few at first, for another start is the better bet."""
+    if attempt < n_seeds or attempt == n_seeds + options.max_restarts:
+        return options.max_iterations
+    return min(options.max_iterations, FIRST + attempt)
 
 
 @jit
@@ -183,7 +192,8 @@ def _solve_row(row, objective, problem, options, seeds, seed_bits, out, w):
             status = TIMEOUT
             break
         before = w.score[0]
-        code, used = _attempt(w.q, row, problem, options, targets, w)
+        longest = _longest(attempt, n_seeds, options)
+        code, used = _attempt(w.q, row, longest, problem, options, targets, w)
         iterations += used
         if code == CONVERGED:
             if objective is not None:

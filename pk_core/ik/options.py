@@ -72,7 +72,7 @@ class IKOptions:
         objective: what solutions are to be beside right, as far as limits, tolerances and the null space let them: near a
             "posture"; far from "limits"; of high "manipulability" (det J J^T).
         posture: (nq,) [rad] and [m]; the seed, or neutral, if left out.
-        max_iterations: of one attempt.
+        max_iterations: of one attempt; the first ones from starts that are not given have less, from 15 on.
         max_restarts: attempts after the seeds and mid-range; once there is a solution, others are looked for in a third of them.
         timeout: wall-clock time of the whole call [s]; rows not done by then get TIMEOUT.
         random_seed: results are a function of the inputs and this number.
@@ -100,9 +100,9 @@ class IKOptions:
     timeout: float | None = None
     random_seed: int = 0
     distinct: float = 0.05
-    patience: int = 6
+    patience: int = 4
     damping: float = 1e-7
-    gain: float = 3e-2
+    gain: float = 5e-2
     gradient_damping: float = 1e-8
 
     def __post_init__(self) -> None:
