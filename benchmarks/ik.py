@@ -137,24 +137,32 @@ def hard(arms: list[Arm], n: int) -> None:
 
 
 def paths(arms: list[Arm], n: int) -> None:
-    """Follow a smooth curve of 1000 poses, each solved nearest to the solution before."""
+    """Follow a smooth curve of 1000 poses, each solved nearest to a seed."""
     rows = []
     for arm in arms:
         q = arm.path(1000)
-        jump, found, step = follow(arm, q)
-        rows.append([arm.name, f"{found} of 1000", f"{jump:.3f}", f"{step:.3f}"])
-    header = ["", "solved", "largest change of a joint [rad, m]", "on the curve itself"]
-    table('a path of 1000 poses at 1e-6/1e-6, prefer="nearest", each seeded by the solution before', header, rows)
+        cells = [f"{jump:.3f} ({found})" for jump, found in (follow(arm, q, ahead) for ahead in (0.0, 1.0))]
+        rows.append([arm.name, *cells, f"{np.abs(np.diff(q, axis=0)).max():.3f}"])
+    header = ["", "seed: the solution before", "one step ahead of it", "on the curve itself"]
+    table(
+        'a path of 1000 poses at 1e-6/1e-6, prefer="nearest": largest change of a joint [rad, m] (solved)', header, rows
+    )
 
 
-def follow(arm: Arm, q: np.ndarray) -> tuple[float, int, float]:
-    """Give the largest change of a joint between solutions, how many were solved, and the largest change on the curve."""
-    seed, jump, found = q[0], 0.0, 0
+def follow(arm: Arm, q: np.ndarray, ahead: float) -> tuple[float, int]:
+    """Give the largest change of a joint between solutions, and how many were solved.
+
+    Args:
+        ahead: how many of the last steps are added to the solution before to make the seed. Where two branches of solutions
+            all but meet, only the direction of motion tells them apart.
+    """
+    x, step, jump, found = q[0], np.zeros_like(q[0]), 0.0, 0
     for target in torch.from_numpy(arm.poses(q)):
+        seed = np.clip(x + ahead * step, arm.chain.low.numpy(), arm.chain.high.numpy())
         result = pk.solve_ik(arm.chain, target, seeds=seed, options=NEAREST)
-        x = result.best().numpy()[0]
-        jump, found, seed = max(jump, np.abs(x - seed).max()), found + int(result.converged_any), x
-    return jump, found, np.abs(np.diff(q, axis=0)).max()
+        step = result.best().numpy()[0] - x
+        x, jump, found = x + step, max(jump, np.abs(step).max()), found + int(result.converged_any)
+    return jump, found
 
 
 def growth(arms: list[Arm], n: int) -> None:

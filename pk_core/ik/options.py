@@ -102,7 +102,7 @@ class IKOptions:
     distinct: float = 0.05
     patience: int = 4
     damping: float = 1e-7
-    gain: float = 5e-2
+    gain: float = 3e-2
     gradient_damping: float = 1e-8
 
     def __post_init__(self) -> None:
