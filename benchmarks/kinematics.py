@@ -51,7 +51,7 @@ def forward_kinematics(robot: str, dtype: torch.dtype, batches: list[int]) -> No
     """Compare FK of all links, FK with its gradient, and the Jacobian of one; and FK with a copy of its output."""
     urdf, frame = urdf_of(robot)
     ours, theirs = pk.build_chain_from_urdf(urdf, dtype=dtype), peer.build_chain_from_urdf(urdf).to(dtype=dtype)
-    arm, their_arm = pk.SerialChain(ours, frame), peer.SerialChain(theirs, frame)
+    arm, their_arm = pk.SerialChain(ours, frame), peer.SerialChain(theirs, frame, dtype=dtype)
     compiled = None
     if len(theirs.get_joints()) <= COMPILED_UP_TO:
         compiled = torch.compile(theirs.forward_kinematics_tensor, dynamic=False)
