@@ -13,6 +13,9 @@ from . import fused
 from .tensors import TreeTensors
 from .tracing import constant_while_compiling, is_traced
 
+# compilers before don't call a function of ours with an object while they trace
+_OPERATORS = torch.__version__ >= (2, 13)
+
 
 def kernels_for(q: Tensor) -> ModuleType | None:
     """Give the fused kernels that serve q, None where the definition must.
@@ -38,12 +41,9 @@ def kernels_on(device: torch.device) -> ModuleType | None:
 
 def operators_serve(tree: TreeTensors) -> bool:
     """Say whether torch.compile traces the call, and the kernels as its operators are right there."""
-    if (
-        not torch.compiler.is_dynamo_compiling()
-        or torch.compiler.is_exporting()
-        or tree.parametrised
-        or tree.operator == ""
-    ):
+    if not torch.compiler.is_dynamo_compiling() or not _OPERATORS or torch.compiler.is_exporting():
+        return False
+    if tree.parametrised or tree.operator == "":
         return False
     return _operators_serve(tree.constants.device, tree.constants.dtype)
 
