@@ -4,9 +4,8 @@ from __future__ import annotations
 
 _LEARNT = 0.1  # the share of what an answer shows that is taken over
 _LARGE = 4096  # rows: from here on it is they that take the time
-_MOST = (
-    0.01  # [s] that one answer may be late for what is learnt of it: a machine that was busy tells nothing of the next
-)
+# [s] that one answer may be late for what is learnt of it: a machine that was busy tells nothing of the next
+_MOST = 0.01
 
 
 class AnswerTime:

@@ -179,14 +179,17 @@ def solve_and_judge(robot_file: Path) -> None:
     if answer.joint_names != tuple(arm.get_joint_parameter_names()):
         raise DemoFailed(f"the node solves for {answer.joint_names}")
     judgement = judge(arm, targets, answer.positions[:, 0], answer.solved)
-    print(f"""
+    print(
+        f"""
   targets             {N_TARGETS}
   solved              {judgement.solved} ({judgement.outside} outside the limits)
   worst position      {judgement.worst_position:.2e} m
   worst rotation      {judgement.worst_rotation:.2e} rad
   round trip          {round_trip * 1e3:.1f} ms
   solver time         {answer.solver_time * 1e3:.1f} ms
-""", flush=True)
+""",
+        flush=True,
+    )
     if judgement.solved < N_TARGETS:
         raise DemoFailed(f"{N_TARGETS - judgement.solved} targets are not solved")
 

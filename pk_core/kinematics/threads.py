@@ -10,9 +10,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 import numpy as np
 import torch
 
-WORTH_A_THREAD = (
-    400_000  # [ns]: handing a slice to a thread costs some tens of microseconds, on virtual machines hundreds
-)
+# [ns]: handing a slice to a thread costs some tens of microseconds, on virtual machines hundreds
+WORTH_A_THREAD = 400_000
 WORTH_WAITING = 20_000_000  # [ns]: shorter calls need no ear for signals
 SLICES_A_THREAD = 4
 

@@ -98,7 +98,11 @@ def test_arguments_given_override_the_params_file_and_are_parameters_of_the_node
 
 def test_topics_and_namespace_are_as_given(launch_file: dict[str, Any]) -> None:
     (node,) = started(
-        launch_file, name="arm", namespace="left", robot_description_topic="/description", joint_states_topic="/left/joints"
+        launch_file,
+        name="arm",
+        namespace="left",
+        robot_description_topic="/description",
+        joint_states_topic="/left/joints",
     )
     assert (node.namespace, node.name) == ("left", "arm")
     assert dict(node.remappings) == {"robot_description": "/description", "joint_states": "/left/joints"}
