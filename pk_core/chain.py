@@ -193,9 +193,8 @@ class Chain(ChainInfo, ChainVelocities):
     def _frames(self, names: Iterable[str]) -> TreeTensors:
         """Give the tree that ends at these frames, made once where that is the same for every call."""
         key = tuple(names)
-        if (
-            not torch.compiler.is_dynamo_compiling() and key in self._pruned
-        ):  # there it would be a reason to compile anew
+        # while compiling, what is kept would be a reason to compile anew
+        if not torch.compiler.is_dynamo_compiling() and key in self._pruned:
             return self._pruned[key]
         for name in key:
             self._row(name)
